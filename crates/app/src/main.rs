@@ -1,0 +1,3 @@
+//! The `tokbar` binary.
+
+fn main() {}

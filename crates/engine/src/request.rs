@@ -1,0 +1,67 @@
+//! What goes into the engine and what comes out, per request.
+
+use crate::{PromptScores, SamplingOptions, TokenId, TokenScore};
+
+/// One sequence to generate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// At least one token.
+    pub prompt: Vec<TokenId>,
+    /// How tokens are chosen.
+    pub sampling: SamplingOptions,
+    /// Most tokens to generate; 0 scores the prompt only.
+    pub max_tokens: usize,
+    /// Tokens that end the output, besides the model's EOS.
+    pub stop_tokens: Vec<TokenId>,
+    /// Go on past EOS (benchmarks).
+    pub ignore_eos: bool,
+    /// Report the log-probability of each prompt token after the first.
+    pub score_prompt: bool,
+}
+
+/// What a request's channel carries, in this order: scores, tokens, one finish.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Output {
+    /// Fraction of prefill done; sent between chunks of long prompts.
+    Prefill {
+        /// Prompt tokens computed so far.
+        n_computed: usize,
+        /// Prompt tokens in all.
+        n_prompt: usize,
+    },
+    /// Scores of the prompt's tokens from the second on.
+    Prompt(PromptScores),
+    /// The next token. Stop tokens and EOS are reported too, just before the finish.
+    Token(TokenScore),
+    /// The last item.
+    Finish {
+        /// Why it ended.
+        reason: FinishReason,
+        /// Counts and times.
+        usage: Usage,
+    },
+}
+
+/// Why a sequence ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FinishReason {
+    /// EOS or a stop token.
+    Stop,
+    /// `max_tokens` or the context is full.
+    Length,
+    /// The receiver went away or asked for it.
+    Cancelled,
+    /// The device failed; the text says how.
+    Failed(String),
+}
+
+/// Counts of a finished sequence.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Usage {
+    /// Prompt tokens, cached ones included.
+    pub n_prompt: usize,
+    /// Prompt tokens taken from the KV cache of earlier requests.
+    pub n_cached: usize,
+    /// Tokens generated, the stop token included.
+    pub n_output: usize,
+}

@@ -1,0 +1,105 @@
+//! Sampling options of one request.
+
+use std::collections::BTreeMap;
+
+use crate::TokenId;
+
+/// How the next token is chosen from the logits. Order: logit bias, penalties, temperature, top-k, top-p, min-p, draw.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SamplingOptions {
+    /// 0 = greedy.
+    pub temperature: f32,
+    /// Keep the `top_k` likeliest tokens; 0 = all.
+    pub top_k: usize,
+    /// Keep the smallest set of likeliest tokens whose probabilities sum to at least `top_p`; 1 = all.
+    pub top_p: f32,
+    /// Drop tokens less likely than `min_p` times the likeliest; 0 = none.
+    pub min_p: f32,
+    /// Divides positive and multiplies negative logits of tokens seen in prompt or output (Keskar et al. 2019); 1 = off.
+    pub repetition_penalty: f32,
+    /// Subtracted once from the logits of tokens seen in the output (OpenAI); 0 = off.
+    pub presence_penalty: f32,
+    /// Subtracted per occurrence in the output (OpenAI); 0 = off.
+    pub frequency_penalty: f32,
+    /// Added to the logits of single tokens.
+    pub logit_bias: BTreeMap<TokenId, f32>,
+    /// Source of every draw of this request.
+    pub seed: u64,
+    /// Report the log-probability of each token and of the `n` likeliest; `None` = report nothing.
+    pub n_logprobs: Option<usize>,
+}
+
+impl Default for SamplingOptions {
+    fn default() -> Self {
+        Self {
+            temperature: 0.0,
+            top_k: 0,
+            top_p: 1.0,
+            min_p: 0.0,
+            repetition_penalty: 1.0,
+            presence_penalty: 0.0,
+            frequency_penalty: 0.0,
+            logit_bias: BTreeMap::new(),
+            seed: 0,
+            n_logprobs: None,
+        }
+    }
+}
+
+impl SamplingOptions {
+    /// Checks every option's range.
+    ///
+    /// # Errors
+    /// Names the first option out of range, its value and the range.
+    pub fn validate(&self, n_vocab: usize) -> Result<(), SamplingError> {
+        let ranges = [
+            ("temperature", self.temperature, 0.0, 100.0),
+            ("top_p", self.top_p, 0.0, 1.0),
+            ("min_p", self.min_p, 0.0, 1.0),
+            ("repetition_penalty", self.repetition_penalty, 0.01, 100.0),
+            ("presence_penalty", self.presence_penalty, -100.0, 100.0),
+            ("frequency_penalty", self.frequency_penalty, -100.0, 100.0),
+        ];
+        for (name, value, low, high) in ranges {
+            if !(low..=high).contains(&value) {
+                return Err(SamplingError::OutOfRange { name, value, low, high });
+            }
+        }
+        match self.logit_bias.iter().find(|(token, bias)| **token as usize >= n_vocab || !bias.is_finite()) {
+            Some((token, bias)) => Err(SamplingError::LogitBias { token: *token, bias: *bias, n_vocab }),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether penalties need the counts of tokens seen.
+    pub fn has_penalties(&self) -> bool {
+        self.repetition_penalty != 1.0 || self.presence_penalty != 0.0 || self.frequency_penalty != 0.0
+    }
+}
+
+/// A sampling option that cannot be honoured.
+#[derive(Clone, Debug, thiserror::Error, PartialEq)]
+pub enum SamplingError {
+    /// A number outside its range, or not a number.
+    #[error("{name} is {value}, but must be between {low} and {high}")]
+    OutOfRange {
+        /// The option.
+        name: &'static str,
+        /// As given.
+        value: f32,
+        /// Lowest value allowed.
+        low: f32,
+        /// Highest value allowed.
+        high: f32,
+    },
+    /// A bias for a token that does not exist, or one that is not finite.
+    #[error("logit_bias of token {token} is {bias}; tokens run from 0 to {n_vocab} and biases must be finite")]
+    LogitBias {
+        /// The token named.
+        token: TokenId,
+        /// Its bias.
+        bias: f32,
+        /// Vocabulary size.
+        n_vocab: usize,
+    },
+}

@@ -1,0 +1,1 @@
+//! Checkpoints on disk: import, scan, download. Must not know MLX or an HTTP server.

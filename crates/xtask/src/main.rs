@@ -1,0 +1,3 @@
+//! Set-up, run, test and release chores.
+
+fn main() {}
