@@ -1,1 +1,3 @@
 //! Checkpoints on disk: import, scan, download. Must not know MLX or an HTTP server.
+
+pub mod safetensors;
