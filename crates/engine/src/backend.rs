@@ -12,11 +12,13 @@ pub trait Backend {
     /// Facts of the loaded model.
     fn info(&self) -> &ModelInfo;
 
-    /// Makes room for a sequence and remembers how it is sampled. `prompt` feeds the penalties' token counts only.
+    /// Makes room for a sequence and remembers how it is sampled.
+    ///
+    /// A preempted sequence is closed and opened again under its id, and everything is computed anew.
     ///
     /// # Errors
     /// When the sequence's state cannot be allocated.
-    fn open(&mut self, id: SequenceId, sampling: Arc<SamplingOptions>, prompt: &[TokenId]) -> Result<(), StepError>;
+    fn open(&mut self, id: SequenceId, opening: &Opening<'_>) -> Result<(), StepError>;
 
     /// Queues one forward pass over all rows; returns before the device is done.
     ///
@@ -27,14 +29,26 @@ pub trait Backend {
     /// Waits for the oldest step in flight and returns its results, one per row in the step's order.
     ///
     /// # Errors
-    /// When the device failed; the sequences of that step are lost and must be closed.
+    /// When the device failed; the caches of that step's sequences are lost and must be closed. The step is no longer in
+    /// flight then, and the next call answers the step after it.
     fn collect(&mut self) -> Result<StepOutput, StepError>;
 
-    /// Forgets a sequence and frees its KV cache. Unknown ids are ignored.
+    /// Forgets a sequence and frees its KV cache. No row of it is in flight. Unknown ids are ignored.
     fn close(&mut self, id: SequenceId);
 
     /// Bytes the backend holds now: weights, KV caches and allocator cache.
     fn memory_bytes(&self) -> usize;
+}
+
+/// What a sequence starts from. The tokens feed the penalties' counts only; rows bring them to the cache.
+#[derive(Clone, Debug)]
+pub struct Opening<'a> {
+    /// How its tokens are chosen.
+    pub sampling: Arc<SamplingOptions>,
+    /// The request's tokens.
+    pub prompt: &'a [TokenId],
+    /// Tokens generated before a preemption; empty at first.
+    pub output: &'a [TokenId],
 }
 
 /// Facts of a loaded model that scheduling needs.
@@ -77,7 +91,7 @@ pub struct Row {
 pub enum RowInput {
     /// Known tokens: a prefill chunk, or the last sampled token.
     Tokens(Vec<TokenId>),
-    /// The token that the step still in flight samples for this sequence; it never visits the host.
+    /// The token that the step submitted just before samples for this sequence; it never visits the host.
     Pending,
 }
 

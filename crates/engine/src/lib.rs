@@ -7,7 +7,8 @@ mod request;
 mod sampling;
 
 pub use backend::{
-    Backend, ModelInfo, PromptScores, Row, RowInput, RowOutput, RowResult, Step, StepError, StepOutput, TokenScore,
+    Backend, ModelInfo, Opening, PromptScores, Row, RowInput, RowOutput, RowResult, Step, StepError, StepOutput,
+    TokenScore,
 };
 pub use request::{FinishReason, Output, Request, Usage};
 pub use sampling::{SamplingError, SamplingOptions};
