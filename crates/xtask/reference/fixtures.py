@@ -1,0 +1,204 @@
+"""What each golden covers: a table of tiny configs. A fixture's `unlike` are config changes that must move its logits,
+so a fixture whose point no longer shows cannot be written."""
+
+from copy import deepcopy
+
+HEAD_DIM = 16
+
+
+def base(model_type, **changes):
+    config = {
+        "model_type": model_type,
+        "vocab_size": 67,
+        "hidden_size": 48,
+        "intermediate_size": 80,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 3,
+        "num_key_value_heads": 3,
+        "rms_norm_eps": 1e-5,
+        "max_position_embeddings": 256,
+        "rope_theta": 10000.0,
+        "tie_word_embeddings": False,
+        "bos_token_id": 1,
+        "eos_token_id": 2,
+    }
+    config.update(changes)
+    return {key: value for key, value in config.items() if value is not None}
+
+
+def llama(**changes):
+    return base("llama", architectures=["LlamaForCausalLM"], hidden_act="silu", **changes)
+
+
+def qwen2(**changes):
+    grouped = {"num_attention_heads": 4, "num_key_value_heads": 2, "hidden_size": 64, "rope_theta": 1e6, **changes}
+    return base("qwen2", architectures=["Qwen2ForCausalLM"], hidden_act="silu", **grouped)
+
+
+def qwen3(**changes):
+    grouped = {"num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 24, "rope_theta": 1e6, **changes}
+    return base("qwen3", architectures=["Qwen3ForCausalLM"], hidden_act="silu", rms_norm_eps=1e-6, **grouped)
+
+
+def gemma3(**changes):
+    shape = {"num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 1, "head_dim": HEAD_DIM}
+    local = {"sliding_window": 6, "sliding_window_pattern": 3, "rope_local_base_freq": 100.0, "query_pre_attn_scalar": 10}
+    changes = {"tie_word_embeddings": True, "rope_theta": 1e6, "rms_norm_eps": 1e-6, **shape, **local, **changes}
+    return base("gemma3_text", architectures=["Gemma3ForCausalLM"], hidden_activation="gelu_pytorch_tanh", **changes)
+
+
+def quantized(config, group_size, bits, mode="affine", overrides=None):
+    """`config` with MLX's quantization table, in both places that MLX writes it."""
+    wide = {"hidden_size": 128, "intermediate_size": 256, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32}
+    table = {"group_size": group_size, "bits": bits, "mode": mode, **(overrides or {})}
+    return {**config, **wide, "quantization": table, "quantization_config": deepcopy(table)}
+
+
+LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 64}
+YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64}
+YARN_SHAPED = {**YARN, "factor": 8.0, "beta_fast": 8, "beta_slow": 2, "mscale": 0.8, "mscale_all_dim": 0.5}
+LONGROPE = {
+    "rope_type": "longrope",
+    "original_max_position_embeddings": 12,
+    "short_factor": [1.0, 1.05, 1.1, 1.2, 1.3, 1.5, 1.8, 2.0],
+    "long_factor": [1.1, 1.6, 2.4, 3.5, 5.0, 8.0, 12.0, 20.0],
+}
+
+# Prompt lengths of the three rows of the ragged batch, and tokens decoded after each.
+RAGGED = {"lengths": [5, 9, 17], "n_decode": 3}
+SHORT = {"lengths": [4, 7, 11], "n_decode": 2}
+
+
+def fixture(about, config, run=RAGGED, **rest):
+    """`reference`: the config as mlx-lm spells it, where it cannot read ours. `unlike`: see the module's text."""
+    return {"about": about, "config": config, "run": run, "dtype": "float32", "reference": {}, "unlike": [], **rest}
+
+
+FIXTURES = {
+    "llama": fixture("as many key as query heads, untied", llama()),
+    "llama_tied": fixture("the embedding is the output layer too", llama(tie_word_embeddings=True)),
+    "llama_gqa": fixture(
+        "grouped queries, three layers", llama(num_attention_heads=6, num_key_value_heads=2, num_hidden_layers=3, head_dim=8)
+    ),
+    "llama_head_dim": fixture(
+        "head_dim is not hidden_size / num_attention_heads", llama(head_dim=20, num_attention_heads=4, num_key_value_heads=1)
+    ),
+    "llama_biases": fixture("biases on every projection", llama(attention_bias=True, mlp_bias=True)),
+    "llama_linear": fixture(
+        "linear scaling, under its old name `type`",
+        llama(rope_scaling={"type": "linear", "factor": 4.0}),
+        unlike=[{"rope_scaling": None}],
+    ),
+    "llama_llama3": fixture(
+        "llama3 scaling: untouched, blended and stretched frequencies all occur",
+        llama(rope_scaling=LLAMA3),
+        unlike=[{"rope_scaling": None}, {"rope_scaling": {"rope_type": "linear", "factor": 8.0}}],
+    ),
+    "llama_yarn": fixture(
+        "yarn with its defaults", llama(rope_scaling=YARN), unlike=[{"rope_scaling": None}, {"rope_scaling": YARN_SHAPED}]
+    ),
+    "llama_yarn_mscale": fixture(
+        "yarn with its own betas and mscales", llama(rope_scaling=YARN_SHAPED), unlike=[{"rope_scaling": {**YARN, "factor": 8.0}}]
+    ),
+    "llama_longrope": fixture(
+        "longrope: rows of at most 12 positions take the short factors, the long row the long ones (as its authors do; "
+        "mlx-lm always takes the long ones)",
+        llama(rope_scaling=LONGROPE),
+        run={"lengths": [4, 8, 17], "n_decode": 3},
+        unlike=[{"rope_scaling": None}],
+    ),
+    "llama_rope_parameters": fixture(
+        "RoPE settings where transformers 5 keeps them",
+        llama(rope_theta=None, rope_parameters={**LLAMA3, "rope_theta": 500.0}),
+        reference={"rope_theta": 500.0, "rope_scaling": LLAMA3},
+        unlike=[{"rope_theta": 10000.0}, {"rope_scaling": None}],
+    ),
+    "llama_bfloat16": fixture("stored in bfloat16, computed in f32", llama(), run=SHORT, dtype="bfloat16"),
+    "llama_float16": fixture("stored in float16, computed in f32", llama(tie_word_embeddings=True), run=SHORT, dtype="float16"),
+    "mistral": fixture(
+        "an alias of llama, full attention",
+        {**llama(num_attention_heads=6, num_key_value_heads=2, head_dim=8), "model_type": "mistral", "architectures": ["MistralForCausalLM"], "sliding_window": None},
+        run=SHORT,
+    ),
+    "mistral_window": fixture(
+        "every layer slides (as its authors do; mlx-lm ignores the window)",
+        {**llama(num_key_value_heads=1), "model_type": "mistral", "architectures": ["MistralForCausalLM"], "sliding_window": 6},
+    ),
+    "qwen2": fixture("biases on q, k and v, untied", qwen2()),
+    "qwen2_tied": fixture("tied, one key head", qwen2(tie_word_embeddings=True, num_key_value_heads=1), run=SHORT),
+    "qwen2_yarn": fixture("yarn", qwen2(rope_scaling={**YARN, "type": "yarn"}), unlike=[{"rope_scaling": None}], run=SHORT),
+    "qwen3": fixture("norms on the heads of q and k, untied", qwen3()),
+    "qwen3_tied": fixture("tied, three layers", qwen3(tie_word_embeddings=True, num_hidden_layers=3), run=SHORT),
+    "qwen3_yarn": fixture(
+        "yarn, where transformers 5 keeps it",
+        qwen3(rope_theta=None, rope_parameters={**YARN, "rope_theta": 1000.0}),
+        unlike=[{"rope_parameters": {"rope_type": "default", "rope_theta": 1000.0}}],
+        run=SHORT,
+    ),
+    "gemma3_text": fixture(
+        "a window shorter than the prompt, one global layer in three, two RoPE bases; sqrt(hidden_size) is rounded to bfloat16",
+        gemma3(),
+        unlike=[{"sliding_window": 64}, {"sliding_window_pattern": 2}, {"rope_local_base_freq": 1e6}, {"query_pre_attn_scalar": 16}],
+    ),
+    "gemma3_text_untied": fixture(
+        "its own output layer, two key heads, a scaled global RoPE",
+        gemma3(tie_word_embeddings=False, num_key_value_heads=2, rope_scaling={"rope_type": "linear", "factor": 8.0}),
+        unlike=[{"rope_scaling": None}],
+    ),
+    "gemma3_text_layer_types": fixture(
+        "layers and RoPE as transformers 5 writes them",
+        gemma3(
+            sliding_window_pattern=None,
+            rope_theta=None,
+            rope_local_base_freq=None,
+            layer_types=["sliding_attention", "full_attention"] * 2,
+            rope_parameters={
+                "full_attention": {"rope_type": "linear", "factor": 2.0, "rope_theta": 5000.0},
+                "sliding_attention": {"rope_type": "default", "rope_theta": 50.0},
+            },
+        ),
+        reference={
+            "sliding_window_pattern": 2,
+            "rope_theta": 5000.0,
+            "rope_local_base_freq": 50.0,
+            "rope_scaling": {"rope_type": "linear", "factor": 2.0},
+        },
+        unlike=[{"rope_scaling": None}, {"rope_local_base_freq": 5000.0}],
+    ),
+}
+
+OVERRIDES = {
+    "model.embed_tokens": {"group_size": 32, "bits": 8},
+    "model.layers.0.self_attn.v_proj": {"group_size": 64, "bits": 6, "mode": "affine"},
+    "model.layers.1.mlp.down_proj": {"group_size": 32, "bits": 4, "mode": "mxfp4"},
+    "model.layers.1.self_attn.o_proj": False,
+    "lm_head": False,
+}
+
+# (family, what `base` is changed by, group size, bits, mode)
+PACKINGS = [
+    ("llama", {}, 32, 2, "affine"),
+    ("llama", {"tie_word_embeddings": True}, 64, 3, "affine"),
+    ("llama", {"attention_bias": True, "mlp_bias": True}, 64, 4, "affine"),
+    ("llama", {}, 128, 5, "affine"),
+    ("llama", {}, 32, 6, "affine"),
+    ("llama", {"tie_word_embeddings": True}, 128, 8, "affine"),
+    ("llama", {"tie_word_embeddings": True}, 32, 4, "mxfp4"),
+    ("llama", {}, 32, 8, "mxfp8"),
+    ("llama", {}, 16, 4, "nvfp4"),
+    ("qwen2", {"tie_word_embeddings": True}, 32, 4, "affine"),
+    ("qwen3", {}, 64, 8, "affine"),
+    ("gemma3_text", {}, 64, 4, "affine"),
+]
+MAKERS = {"llama": llama, "qwen2": qwen2, "qwen3": qwen3, "gemma3_text": gemma3}
+
+for family, changes, group_size, bits, mode in PACKINGS:
+    FIXTURES[f"{family}_{mode}{bits if mode == 'affine' else ''}_g{group_size}"] = fixture(
+        "every matrix packed", quantized(MAKERS[family](**changes), group_size, bits, mode), run=SHORT
+    )
+FIXTURES["llama_mixed"] = fixture(
+    "per-layer overrides, two layers as published", quantized(llama(), 64, 4, overrides=OVERRIDES), run=SHORT
+)
+FIXTURES["qwen3_bfloat16_g64"] = fixture(
+    "packed from bfloat16, so scales and biases are bfloat16", quantized(qwen3(), 64, 4), run=SHORT, dtype="bfloat16"
+)

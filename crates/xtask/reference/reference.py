@@ -1,0 +1,124 @@
+"""Runs a tiny checkpoint made by the recipe through mlx-lm, in f32."""
+
+import json
+import tempfile
+from pathlib import Path
+
+import mlx.core as mx
+import numpy as np
+from mlx_lm.models.base import create_causal_mask
+from mlx_lm.models.cache import make_prompt_cache
+from mlx_lm.models.rope_utils import SuScaledRoPE
+from mlx_lm.utils import load_model
+
+import families
+import recipe
+
+DTYPES = {"float32": mx.float32, "float16": mx.float16, "bfloat16": mx.bfloat16}
+
+
+def packing(config, name):
+    """How the tensor `name` is packed: {group_size, bits, mode}, or None."""
+    table = config.get("quantization")
+    if table is None:
+        return None
+    override = table.get(name.removesuffix(".weight"), {})
+    if override is False:
+        return None
+    chosen = override or table
+    return {"group_size": chosen["group_size"], "bits": chosen["bits"], "mode": chosen.get("mode", "affine")}
+
+
+def tensor_table(config):
+    """The fixture's `tensors`: name, shape and kind, with `quantize` on those that are stored packed."""
+    table = []
+    for name, shape, kind in families.tensors(config):
+        entry = {"name": name, "shape": shape, "kind": kind}
+        if kind == "matrix" and (how := packing(config, name)):
+            entry["quantize"] = how
+        table.append(entry)
+    return table
+
+
+def checkpoint_arrays(config, dtype):
+    """The arrays of the checkpoint's safetensors file."""
+    arrays = {}
+    for entry in tensor_table(config):
+        name = entry["name"]
+        value = mx.array(recipe.tensor(name, entry["shape"], entry["kind"])).astype(DTYPES[dtype])
+        if "quantize" not in entry:
+            arrays[name] = value
+            continue
+        parts = mx.quantize(value, **entry["quantize"])
+        for suffix, part in zip(["weight", "scales", "biases"], parts):
+            arrays[f"{name.removesuffix('.weight')}.{suffix}"] = part
+    return arrays
+
+
+def write_checkpoint(folder, config, dtype):
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(config, indent=1))
+    mx.save_safetensors(str(folder / "model.safetensors"), checkpoint_arrays(config, dtype), {"format": "mlx"})
+
+
+class LongRope:
+    """longrope as its authors have it: the row's whole length picks the factors. `n_total` is set before each row."""
+
+    def __init__(self, config):
+        scaling = config["rope_scaling"]
+        self.border = scaling["original_max_position_embeddings"]
+        self.n_total = 0
+        sizes = (families.head_dim(config), config["rope_theta"], config["max_position_embeddings"], self.border)
+        self.short = SuScaledRoPE(*sizes, long_factor=scaling["short_factor"])
+        self.long = SuScaledRoPE(*sizes, long_factor=scaling["long_factor"])
+
+    def __call__(self, x, offset=0):
+        return (self.long if self.n_total > self.border else self.short)(x, offset=offset)
+
+
+class Reference:
+    """One loaded checkpoint. `logits(ids, split)` prefills `ids[:split]`, then decodes the rest one by one."""
+
+    def __init__(self, config, dtype="float32", changes=None):
+        reference = {key: value for key, value in {**config, **(changes or {})}.items()}
+        with tempfile.TemporaryDirectory() as folder:
+            write_checkpoint(folder, config, dtype)
+            (Path(folder) / "config.json").write_text(json.dumps(reference))
+            self.model, _ = load_model(Path(folder))
+        self.model.set_dtype(mx.float32)
+        mx.eval(self.model.parameters())
+        self.window = reference.get("sliding_window") if reference["model_type"] == "mistral" else None
+        self.longrope = None
+        if (reference.get("rope_scaling") or {}).get("rope_type") == "longrope":
+            self.longrope = LongRope(reference)
+            for layer in self.model.layers:
+                layer.self_attn.rope = self.longrope
+
+    def logits(self, ids, split):
+        """[len(ids), V] in f32. Cached decode must agree with one uncached pass, whatever mlx-lm's caches do."""
+        if self.longrope:
+            self.longrope.n_total = len(ids)
+        whole = self.whole(ids)
+        if self.window is None:
+            cached = self.cached(ids, split)
+            assert np.abs(whole - cached).max() < 5e-5, np.abs(whole - cached).max()
+            return cached
+        return whole
+
+    def whole(self, ids):
+        if self.window is None:
+            return np.array(self.model(mx.array([ids]))[0])
+        inner = self.model.model
+        h = inner.embed_tokens(mx.array([ids]))
+        mask = create_causal_mask(len(ids), window_size=self.window)
+        for layer in inner.layers:
+            h = layer(h, mask, None)
+        return np.array(self.model.lm_head(inner.norm(h))[0])
+
+    def cached(self, ids, split):
+        cache = make_prompt_cache(self.model)
+        rows = [np.array(self.model(mx.array([ids[:split]]), cache=cache)[0])]
+        for token in ids[split:]:
+            rows.append(np.array(self.model(mx.array([[token]]), cache=cache)[0]))
+        return np.concatenate(rows)
