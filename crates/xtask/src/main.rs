@@ -1,3 +1,57 @@
-//! Set-up, run, test and release chores.
+//! Chores of the repository: `cargo xtask <subcommand>`.
+//!
+//! Knows the tools a checkout needs and how to call them. Must not know MLX or any crate of ours: its first run is what
+//! makes them buildable.
 
-fn main() {}
+use std::process::ExitCode;
+
+mod repo;
+mod setup;
+mod shell;
+mod stages;
+
+/// One row of the subcommand table; each lives in a file of its name.
+struct Subcommand {
+    name: &'static str,
+    arguments: &'static str,
+    about: &'static str,
+    run: fn(&[String]) -> anyhow::Result<()>,
+}
+
+const SUBCOMMANDS: &[Subcommand] = &[Subcommand {
+    name: "setup",
+    arguments: "",
+    about: "prepare this machine and checkout: packages, MLX, bindings",
+    run: setup::run,
+}];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let Some((name, rest)) = arguments.split_first() else {
+        print!("{}", usage());
+        return ExitCode::SUCCESS;
+    };
+    if ["help", "--help", "-h"].contains(&name.as_str()) {
+        print!("{}", usage());
+        return ExitCode::SUCCESS;
+    }
+    let Some(subcommand) = SUBCOMMANDS.iter().find(|row| row.name == name) else {
+        eprint!("error: no subcommand `{name}`\n\n{}", usage());
+        return ExitCode::from(2);
+    };
+    match (subcommand.run)(rest) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn usage() -> String {
+    let rows = SUBCOMMANDS.iter().map(|row| {
+        let call = format!("{} {}", row.name, row.arguments);
+        format!("  cargo xtask {call:<28} {}\n", row.about)
+    });
+    format!("Chores of this repository.\n\n{}", rows.collect::<String>())
+}

@@ -1,0 +1,34 @@
+//! Where this checkout is and what Cargo says about it.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::Context;
+
+use crate::shell;
+
+/// The root of the checkout that this program was started in.
+pub fn root() -> anyhow::Result<PathBuf> {
+    // Cargo sets the variable for `cargo run`; the compiled-in path serves a directly started binary.
+    let crate_dir = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    let root = PathBuf::from(&crate_dir).join("../..");
+    root.canonicalize().with_context(|| format!("no checkout at {}", root.display()))
+}
+
+/// `cargo` in the root of the checkout, free of the variables that belong to the call that started this program.
+pub fn cargo() -> anyhow::Result<Command> {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root()?);
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(|name| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")) {
+            command.env_remove(name);
+        }
+    }
+    Ok(command)
+}
+
+/// `cargo metadata` of the workspace; downloads the sources of all dependencies that are not there yet.
+pub fn metadata() -> anyhow::Result<serde_json::Value> {
+    let text = shell::capture(cargo()?.args(["metadata", "--format-version", "1"]))?;
+    serde_json::from_str(&text).context("reading the output of `cargo metadata`")
+}

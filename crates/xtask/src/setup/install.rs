@@ -1,0 +1,165 @@
+//! MLX for Linux in one folder: `wheel/` (MLX's CPU build), `lib/libmlxc.so` (mlx-c over it), `bindings/bindings.rs`.
+//!
+//! Everything is built beside the folder and moved there when complete, with a stamp that names the versions, so a set-up
+//! that is killed leaves nothing that looks finished.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, bail, ensure};
+
+use super::{packages, pins};
+use crate::stages::Stages;
+use crate::{repo, shell};
+
+/// Stands in for what mlx-c expects of Apple's compilers.
+const SHIM: &str = include_str!("mlx_c_linux.h");
+const STAMP: &str = "stamp";
+
+/// True if the folder holds what this set-up would build.
+pub fn is_complete(install_dir: &Path) -> bool {
+    fs::read_to_string(install_dir.join(STAMP)).is_ok_and(|stamp| stamp == expected_stamp())
+}
+
+fn expected_stamp() -> String {
+    format!("layout {}\n{} sha256:{}\n{SHIM}", pins::LAYOUT, pins::MLX_WHEEL, pins::MLX_WHEEL_SHA256)
+}
+
+/// Builds the folder anew and puts it in place.
+pub fn install(install_dir: &Path, stages: &Stages) -> anyhow::Result<()> {
+    let partial = install_dir.with_extension("partial");
+    remove(&partial)?;
+    let wheel = partial.join("wheel");
+    fs::create_dir_all(&wheel).with_context(|| format!("creating {}", wheel.display()))?;
+    let shim = partial.join("mlx_c_linux.h");
+    fs::write(&shim, SHIM).with_context(|| format!("writing {}", shim.display()))?;
+
+    stages.run(&format!("wheel {} from PyPI (10 MB)", pins::MLX_WHEEL), || unpack_wheel(&wheel))?;
+    let mlx_c = stages.run("sources of all dependencies", mlx_c_dir)?;
+    stages.run("mlx-c, compiled with CMake (about 90 s of one core)", || build_mlx_c(&mlx_c, &partial, &shim))?;
+    stages.run("Rust bindings of mlx-c (builds bindgen first)", || generate_bindings(&mlx_c, &partial, &shim))?;
+    stages.run("loading the result", || check_loads(&partial.join("lib/libmlxc.so")))?;
+
+    fs::write(partial.join(STAMP), expected_stamp()).context("writing the stamp")?;
+    put_in_place(&partial, install_dir)
+}
+
+fn unpack_wheel(wheel: &Path) -> anyhow::Result<()> {
+    let download = wheel.with_file_name("download");
+    fs::create_dir_all(&download)?;
+    let requirements = download.join("requirements.txt");
+    fs::write(&requirements, format!("{} --hash=sha256:{}\n", pins::MLX_WHEEL, pins::MLX_WHEEL_SHA256))?;
+    shell::capture(
+        python()
+            .args(["-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"])
+            .args(["--only-binary=:all:", "--require-hashes", "--dest"])
+            .args([&download, Path::new("--requirement"), &requirements]),
+    )?;
+    let file = only_entry(&download, |name| name.ends_with(".whl"))?;
+    shell::capture(python().args(["-m", "zipfile", "--extract"]).args([&file, wheel]))?;
+    remove(&download)?;
+    use_openblas(&wheel.join("mlx_cpu.libs"))
+}
+
+/// The wheel carries the slow reference BLAS; matrix products are about 20 times faster with OpenBLAS in its place.
+fn use_openblas(libs: &Path) -> anyhow::Result<()> {
+    let openblas = packages::library("libopenblas.so.0").context("libopenblas.so.0 is not installed")?;
+    let blas = only_entry(libs, |name| name.starts_with("libblas-"))?;
+    let mut original = blas.clone().into_os_string();
+    original.push(".orig");
+    fs::rename(&blas, &original)?;
+    std::os::unix::fs::symlink(&openblas, &blas).with_context(|| format!("linking {} to {openblas}", blas.display()))
+}
+
+/// The mlx-c sources inside the `mlx-sys` crate that the lock file names.
+fn mlx_c_dir() -> anyhow::Result<PathBuf> {
+    let metadata = repo::metadata()?;
+    let packages = metadata["packages"].as_array().context("`cargo metadata` lists no packages")?;
+    let mlx_sys = packages.iter().find(|package| package["name"] == "mlx-sys");
+    let manifest = mlx_sys.and_then(|package| package["manifest_path"].as_str());
+    let mlx_c =
+        Path::new(manifest.context("mlx-sys is not among the dependencies")?).with_file_name("src").join("mlx-c");
+
+    let cmake_lists = mlx_c.join("CMakeLists.txt");
+    let text = fs::read_to_string(&cmake_lists).with_context(|| format!("reading {}", cmake_lists.display()))?;
+    let tag = format!("GIT_TAG v{}", pins::MLX_VERSION);
+    ensure!(
+        text.contains(&tag),
+        "mlx-c wants another MLX than {}: raise the versions in setup/pins.rs",
+        pins::MLX_VERSION
+    );
+    Ok(mlx_c)
+}
+
+fn build_mlx_c(mlx_c: &Path, partial: &Path, shim: &Path) -> anyhow::Result<()> {
+    let (wheel, build) = (partial.join("wheel/mlx"), partial.join("build"));
+    let flags = format!("-isystem {} -include {}", wheel.join("include").display(), shim.display());
+    shell::capture(
+        Command::new("cmake")
+            .arg("-S")
+            .arg(mlx_c)
+            .arg("-B")
+            .arg(&build)
+            .arg(format!("-DMLX_DIR={}", wheel.join("share/cmake/MLX").display()))
+            .arg(format!("-DCMAKE_CXX_FLAGS={flags}"))
+            .args(["-DMLX_C_USE_SYSTEM_MLX=ON", "-DMLX_C_BUILD_EXAMPLES=OFF"])
+            .args(["-DBUILD_SHARED_LIBS=ON", "-DCMAKE_BUILD_TYPE=Release"])
+            // The folder moves when it is complete, so the library looks for MLX beside itself.
+            .args(["-DCMAKE_BUILD_WITH_INSTALL_RPATH=ON", "-DCMAKE_INSTALL_RPATH=$ORIGIN/../wheel/mlx/lib"]),
+    )?;
+    let n_jobs = std::thread::available_parallelism().map_or(1, usize::from);
+    shell::capture(Command::new("cmake").arg("--build").arg(&build).args(["--parallel", &n_jobs.to_string()]))?;
+    let lib = partial.join("lib");
+    fs::create_dir(&lib)?;
+    fs::rename(build.join("libmlxc.so"), lib.join("libmlxc.so")).context("CMake built no libmlxc.so")?;
+    remove(&build)
+}
+
+fn generate_bindings(mlx_c: &Path, partial: &Path, shim: &Path) -> anyhow::Result<()> {
+    let bindings = partial.join("bindings");
+    fs::create_dir(&bindings)?;
+    let mut cargo = repo::cargo()?;
+    cargo.args(["run", "--quiet", "--package", "xtask", "--bin", "bindings", "--features", "bindings", "--"]);
+    shell::capture(cargo.args([mlx_c, shim, &bindings.join("bindings.rs")])).map(drop)
+}
+
+/// Lets the dynamic linker resolve every library now, with its own words if one is missing or too new.
+fn check_loads(library: &Path) -> anyhow::Result<()> {
+    let script = "import ctypes, os, sys; ctypes.CDLL(sys.argv[1], mode=os.RTLD_NOW)";
+    shell::capture(python().args(["-c", script]).arg(library)).map(drop)
+}
+
+fn put_in_place(partial: &Path, install_dir: &Path) -> anyhow::Result<()> {
+    let old = install_dir.with_extension("old");
+    remove(&old)?;
+    if install_dir.exists() {
+        fs::rename(install_dir, &old).with_context(|| format!("moving {} aside", install_dir.display()))?;
+    }
+    fs::rename(partial, install_dir).with_context(|| format!("moving the result to {}", install_dir.display()))?;
+    remove(&old)
+}
+
+fn python() -> Command {
+    Command::new("python3")
+}
+
+fn remove(dir: &Path) -> anyhow::Result<()> {
+    match fs::remove_dir_all(dir) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("removing {}", dir.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The one file of a folder whose name fits.
+fn only_entry(dir: &Path, fits: impl Fn(&str) -> bool) -> anyhow::Result<PathBuf> {
+    let entries = fs::read_dir(dir).with_context(|| format!("reading {}", dir.display()))?;
+    let names = entries.flatten().filter(|entry| entry.file_name().to_str().is_some_and(&fits));
+    let found: Vec<PathBuf> = names.map(|entry| entry.path()).collect();
+    match <[PathBuf; 1]>::try_from(found) {
+        Ok([path]) => Ok(path),
+        Err(found) => bail!("expected one fitting file in {}, found {}", dir.display(), found.len()),
+    }
+}
