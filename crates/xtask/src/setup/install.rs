@@ -28,7 +28,7 @@ fn expected_stamp() -> String {
 
 /// Builds the folder anew and puts it in place.
 pub fn install(install_dir: &Path, stages: &Stages) -> anyhow::Result<()> {
-    let partial = install_dir.with_extension("partial");
+    let partial = beside(install_dir, "partial");
     remove(&partial)?;
     let wheel = partial.join("wheel");
     fs::create_dir_all(&wheel).with_context(|| format!("creating {}", wheel.display()))?;
@@ -66,9 +66,7 @@ fn unpack_wheel(wheel: &Path) -> anyhow::Result<()> {
 fn use_openblas(libs: &Path) -> anyhow::Result<()> {
     let openblas = packages::library("libopenblas.so.0").context("libopenblas.so.0 is not installed")?;
     let blas = only_entry(libs, |name| name.starts_with("libblas-"))?;
-    let mut original = blas.clone().into_os_string();
-    original.push(".orig");
-    fs::rename(&blas, &original)?;
+    fs::rename(&blas, beside(&blas, "orig"))?;
     std::os::unix::fs::symlink(&openblas, &blas).with_context(|| format!("linking {} to {openblas}", blas.display()))
 }
 
@@ -131,13 +129,20 @@ fn check_loads(library: &Path) -> anyhow::Result<()> {
 }
 
 fn put_in_place(partial: &Path, install_dir: &Path) -> anyhow::Result<()> {
-    let old = install_dir.with_extension("old");
+    let old = beside(install_dir, "old");
     remove(&old)?;
     if install_dir.exists() {
         fs::rename(install_dir, &old).with_context(|| format!("moving {} aside", install_dir.display()))?;
     }
     fs::rename(partial, install_dir).with_context(|| format!("moving the result to {}", install_dir.display()))?;
     remove(&old)
+}
+
+/// The path with one more ending.
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{ending}"));
+    name.into()
 }
 
 fn python() -> Command {
