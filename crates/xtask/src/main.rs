@@ -9,6 +9,7 @@ mod repo;
 mod setup;
 mod shell;
 mod stages;
+mod tidy;
 
 /// One row of the subcommand table; each lives in a file of its name.
 struct Subcommand {
@@ -18,12 +19,11 @@ struct Subcommand {
     run: fn(&[String]) -> anyhow::Result<()>,
 }
 
-const SUBCOMMANDS: &[Subcommand] = &[Subcommand {
-    name: "setup",
-    arguments: "",
-    about: "prepare this machine and checkout: packages, MLX, bindings",
-    run: setup::run,
-}];
+#[rustfmt::skip] // A table: one row per line.
+const SUBCOMMANDS: &[Subcommand] = &[
+    Subcommand { name: "setup", arguments: "", about: "prepare this machine and checkout: packages, MLX, bindings", run: setup::run },
+    Subcommand { name: "tidy", arguments: "", about: "check the rules that hold the architecture together", run: tidy::run },
+];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -32,3 +32,25 @@ pub fn metadata() -> anyhow::Result<serde_json::Value> {
     let text = shell::capture(cargo()?.args(["metadata", "--format-version", "1"]))?;
     serde_json::from_str(&text).context("reading the output of `cargo metadata`")
 }
+
+/// A text file that belongs to the checkout.
+pub struct TextFile {
+    /// Relative to the root, with `/` between folders.
+    pub path: String,
+    pub text: String,
+}
+
+/// All text files that are committed or would be: what git does not ignore.
+pub fn text_files() -> anyhow::Result<Vec<TextFile>> {
+    let root = root()?;
+    let mut git = Command::new("git");
+    git.current_dir(&root).args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
+    let listing = shell::capture(&mut git)?;
+    let mut paths: Vec<&str> = listing.split('\0').filter(|path| !path.is_empty()).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    // Files that are not text, or that are deleted but not yet committed, have no lines to check.
+    let read =
+        |path: &&str| Some(TextFile { path: (*path).to_owned(), text: std::fs::read_to_string(root.join(path)).ok()? });
+    Ok(paths.iter().filter_map(read).collect())
+}

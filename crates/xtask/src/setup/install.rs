@@ -74,8 +74,8 @@ fn use_openblas(libs: &Path) -> anyhow::Result<()> {
 fn mlx_c_dir() -> anyhow::Result<PathBuf> {
     let metadata = repo::metadata()?;
     let packages = metadata["packages"].as_array().context("`cargo metadata` lists no packages")?;
-    let mlx_sys = packages.iter().find(|package| package["name"] == "mlx-sys");
-    let manifest = mlx_sys.and_then(|package| package["manifest_path"].as_str());
+    let wrapper = packages.iter().find(|package| package["name"] == "mlx-sys");
+    let manifest = wrapper.and_then(|package| package["manifest_path"].as_str());
     let mlx_c =
         Path::new(manifest.context("mlx-sys is not among the dependencies")?).with_file_name("src").join("mlx-c");
 
