@@ -3,15 +3,28 @@
 //! Knows requests as token ids and rows of a step. Must not know text, MLX or HTTP.
 
 mod backend;
+mod draw;
+mod engine;
+pub mod fake;
+mod outputs;
+mod plan;
 mod request;
 mod sampling;
+mod scheduler;
+mod sequence;
+mod stats;
+mod throttle;
+mod worker;
 
 pub use backend::{
     Backend, ModelInfo, Opening, PromptScores, Row, RowInput, RowOutput, RowResult, Step, StepError, StepOutput,
     TokenScore,
 };
+pub use engine::{Engine, EngineOptions, StartError, SubmitError};
+pub use outputs::Outputs;
 pub use request::{FinishReason, Output, Request, Usage};
 pub use sampling::{SamplingError, SamplingOptions};
+pub use stats::Stats;
 
 /// A token's index in the vocabulary.
 pub type TokenId = u32;

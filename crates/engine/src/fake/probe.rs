@@ -1,0 +1,82 @@
+//! What a test sees of a fake backend that another thread owns, and how it holds it still.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// What a fake backend holds and has seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Open sequences.
+    pub n_open: usize,
+    /// Positions held by open sequences.
+    pub n_tokens: usize,
+    /// Most positions ever held.
+    pub n_tokens_max: usize,
+    /// Most rows of a step.
+    pub n_rows_max: usize,
+    /// Most input positions of a step.
+    pub n_step_tokens_max: usize,
+    /// Input positions of all steps.
+    pub n_computed: usize,
+    /// Calls of `open` so far.
+    pub n_opens: usize,
+    /// Calls of `submit` so far.
+    pub n_submits: usize,
+    /// Calls of `collect` that began so far.
+    pub n_collects: usize,
+    /// Whether the backend was dropped.
+    pub is_dropped: bool,
+    is_held: bool,
+}
+
+/// Shared with a [`FakeBackend`](super::FakeBackend).
+#[derive(Debug, Default)]
+pub struct Probe {
+    seen: Mutex<Seen>,
+    changed: Condvar,
+}
+
+impl Probe {
+    /// The state now.
+    pub fn seen(&self) -> Seen {
+        *self.lock()
+    }
+
+    /// Lets no `collect` return until [`release`](Self::release).
+    pub fn hold(&self) {
+        self.update(|seen| seen.is_held = true);
+    }
+
+    /// Undoes [`hold`](Self::hold).
+    pub fn release(&self) {
+        self.update(|seen| seen.is_held = false);
+    }
+
+    /// Waits until `is_met` holds.
+    pub fn wait_until(&self, mut is_met: impl FnMut(&Seen) -> bool) -> Seen {
+        let wait = self.changed.wait_while(self.lock(), |seen| !is_met(seen));
+        *wait.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn update<T>(&self, change: impl FnOnce(&mut Seen) -> T) -> T {
+        let value = change(&mut self.lock());
+        self.changed.notify_all();
+        value
+    }
+
+    /// Adds one to a count and returns what it was.
+    pub(super) fn count(&self, counter: impl FnOnce(&mut Seen) -> &mut usize) -> usize {
+        self.update(|seen| {
+            let n_calls = counter(seen);
+            *n_calls += 1;
+            *n_calls - 1
+        })
+    }
+
+    pub(super) fn wait_for_release(&self) {
+        self.wait_until(|seen| !seen.is_held);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,270 @@
+//! The one thread that owns the backend: takes commands, plans, submits, collects, and sends outputs on.
+//!
+//! Knows threads, channels and the clock. Which rows a step has is the scheduler's matter.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::error::Error as StdError;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+use tokio::sync::mpsc::Sender;
+
+use crate::outputs::{Command, N_OUTPUTS_MAX, Shared};
+use crate::plan::{Limits, Plan};
+use crate::scheduler::Scheduler;
+use crate::stats::Meter;
+use crate::{Backend, EngineOptions, FinishReason, ModelInfo, Output, SequenceId, StartError};
+
+/// Positions by which a sequence's part of the KV budget grows.
+const N_KV_GROWTH: usize = 256;
+
+/// Room in an output channel below which a sequence pauses: two tokens in flight, prompt scores and the finish.
+const N_OUTPUTS_SPARE: usize = 4;
+
+/// Starts the thread, which runs `load` and then works until told to stop, and waits for the model.
+pub(crate) fn start<F>(
+    load: F,
+    options: EngineOptions,
+    commands: Receiver<Command>,
+    shared: Arc<Shared>,
+) -> Result<(ModelInfo, JoinHandle<Result<(), StartError>>), StartError>
+where
+    F: FnOnce() -> Result<Box<dyn Backend>, Box<dyn StdError + Send + Sync>> + Send + 'static,
+{
+    let (ready, is_ready) = sync_channel(1);
+    let body = move || {
+        let backend = load().map_err(StartError::Load)?;
+        let (info, limits) = limits(backend.info(), &options)?;
+        let scheduler = Scheduler::new(info.clone(), limits);
+        if ready.send(info).is_ok() {
+            Worker::new(backend, scheduler, commands, shared).run();
+        }
+        Ok(())
+    };
+    let thread = std::thread::Builder::new().name("engine".to_owned()).spawn(body)?;
+    match is_ready.recv() {
+        Ok(info) => Ok((info, thread)),
+        Err(_) => Err(start_error(thread)),
+    }
+}
+
+/// Everything the thread owns.
+struct Worker {
+    backend: Box<dyn Backend>,
+    scheduler: Scheduler,
+    commands: Receiver<Command>,
+    shared: Arc<Shared>,
+    senders: HashMap<SequenceId, Sender<Output>>,
+    meter: Meter,
+    /// When the device began what it does now.
+    busy_since: Instant,
+}
+
+/// Whether the worker goes on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Flow {
+    Continue,
+    Stop,
+}
+
+impl Worker {
+    fn new(backend: Box<dyn Backend>, scheduler: Scheduler, commands: Receiver<Command>, shared: Arc<Shared>) -> Self {
+        let (senders, meter, busy_since) = (HashMap::new(), Meter::default(), Instant::now());
+        Self { backend, scheduler, commands, shared, senders, meter, busy_since }
+    }
+
+    /// Works until told to stop or the backend panics, then drops the backend and every channel: receivers without a
+    /// finish find its reason in `shared`.
+    fn run(mut self) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.work())) {
+            let cause = panic_text(panic.as_ref());
+            tracing::error!(cause, "the backend panicked");
+            self.shared.stopped.get_or_init(|| FinishReason::Failed(format!("the engine stopped: {cause}")));
+        }
+        let backend = self.backend;
+        if catch_unwind(AssertUnwindSafe(move || drop(backend))).is_err() {
+            tracing::error!("the backend panicked while it was dropped");
+        }
+    }
+
+    fn work(&mut self) {
+        let mut is_busy = false;
+        while self.take_commands(is_busy) == Flow::Continue {
+            self.look_at_receivers();
+            is_busy = self.turn();
+            self.dispatch();
+            self.publish();
+        }
+        self.wind_down();
+        self.publish();
+    }
+
+    /// Takes every command there is; waits for one when there is nothing to do.
+    fn take_commands(&mut self, is_busy: bool) -> Flow {
+        let mut command = match is_busy {
+            true => self.commands.try_recv(),
+            false => self.commands.recv().map_err(|_| TryRecvError::Disconnected),
+        };
+        loop {
+            match command {
+                Ok(Command::Submit(submission)) => {
+                    self.senders.insert(submission.id, submission.sender);
+                    self.scheduler.add(submission.id, submission.request);
+                }
+                Ok(Command::Look) => self.shared.answer_bell(),
+                Ok(Command::Stop) | Err(TryRecvError::Disconnected) => return Flow::Stop,
+                Err(TryRecvError::Empty) => return Flow::Continue,
+            }
+            command = self.commands.try_recv();
+        }
+    }
+
+    /// Cancels the sequences whose receiver is gone, and pauses those whose receiver lags.
+    fn look_at_receivers(&mut self) {
+        for (id, sender) in &self.senders {
+            if sender.is_closed() {
+                self.scheduler.cancel(*id);
+            } else if sender.capacity() < N_OUTPUTS_SPARE {
+                self.scheduler.pause(*id);
+            } else if sender.capacity() >= N_OUTPUTS_MAX / 2 {
+                self.scheduler.resume(*id);
+            }
+        }
+    }
+
+    /// Submits the next step, and collects one when two are in flight or no other can start. False when idle.
+    fn turn(&mut self) -> bool {
+        let plan = self.scheduler.plan();
+        plan.closed.iter().for_each(|id| self.backend.close(*id));
+        let has_rows = !plan.step.rows.is_empty();
+        let is_submitted = has_rows && self.submit(&plan);
+        match self.scheduler.n_steps_in_flight() {
+            0 => has_rows,
+            1 if is_submitted => true,
+            _ => {
+                self.collect();
+                true
+            }
+        }
+    }
+
+    fn submit(&mut self, plan: &Plan) -> bool {
+        for id in &plan.opened {
+            if let Err(error) = self.backend.open(*id, &self.scheduler.opening(*id)) {
+                tracing::warn!(%error, ?id, "a sequence was not opened");
+                self.scheduler.open_refused(*id, &error);
+                return false;
+            }
+            self.scheduler.opened(*id);
+        }
+        if self.scheduler.n_steps_in_flight() == 1 {
+            self.busy_since = Instant::now();
+        }
+        if let Err(error) = self.backend.submit(&plan.step) {
+            tracing::warn!(%error, n_rows = plan.step.rows.len(), "a step was not submitted");
+            self.scheduler.submit_refused(&error);
+            return false;
+        }
+        true
+    }
+
+    fn collect(&mut self) {
+        let result = self.backend.collect();
+        let now = Instant::now();
+        let took = now.duration_since(std::mem::replace(&mut self.busy_since, now));
+        match result {
+            Ok(output) => self.meter.step(self.scheduler.collected(output), took),
+            Err(error) => {
+                tracing::warn!(%error, "a step failed");
+                self.scheduler.collect_failed(&error);
+            }
+        }
+    }
+
+    /// Sends what the scheduler has to tell. A paused sequence always has room, see [`N_OUTPUTS_SPARE`].
+    fn dispatch(&mut self) {
+        for (id, output) in self.scheduler.take_events() {
+            let is_last = matches!(output, Output::Finish { .. });
+            match &output {
+                Output::Token(_) => self.meter.token(),
+                Output::Finish { reason, .. } => {
+                    self.meter.finish(reason);
+                    self.shared.n_live.fetch_sub(1, Ordering::AcqRel);
+                }
+                Output::Prefill { .. } | Output::Prompt(_) => {}
+            }
+            let Some(sender) = self.senders.get(&id) else { continue };
+            let is_dispensable = matches!(output, Output::Prefill { .. });
+            if is_dispensable && sender.capacity() <= N_OUTPUTS_SPARE {
+                continue;
+            }
+            if sender.try_send(output).is_err() {
+                tracing::debug!(?id, "the receiver is gone");
+            }
+            if is_last {
+                self.senders.remove(&id);
+            }
+        }
+    }
+
+    fn publish(&mut self) {
+        let (census, n_preempted) = (self.scheduler.census(), self.scheduler.n_preempted());
+        self.shared.publish(self.meter.snapshot(census, n_preempted, self.backend.memory_bytes()));
+    }
+
+    /// Ends every sequence and leaves nothing in the backend.
+    fn wind_down(&mut self) {
+        self.shared.stopped.get_or_init(|| FinishReason::Cancelled);
+        self.scheduler.cancel_all();
+        self.dispatch();
+        while self.scheduler.n_steps_in_flight() > 0 {
+            self.collect();
+        }
+        let plan = self.scheduler.plan();
+        plan.closed.iter().for_each(|id| self.backend.close(*id));
+    }
+}
+
+/// Why a worker ended before it was ready.
+fn start_error(thread: JoinHandle<Result<(), StartError>>) -> StartError {
+    match thread.join() {
+        Ok(Err(error)) => error,
+        Ok(Ok(())) => StartError::Panicked { detail: "it ended early".to_owned() },
+        Err(panic) => StartError::Panicked { detail: panic_text(panic.as_ref()).to_owned() },
+    }
+}
+
+/// Facts of the model and bounds of the scheduler, under the KV budget.
+fn limits(info: &ModelInfo, options: &EngineOptions) -> Result<(ModelInfo, Limits), StartError> {
+    let mut info = info.clone();
+    let n_kv_tokens = n_kv_tokens(options.kv_budget_bytes, info.kv_bytes_per_token)?;
+    info.n_context = info.n_context.min(n_kv_tokens);
+    let limits = Limits {
+        n_step_tokens: options.token_budget,
+        n_rows: options.n_rows_max,
+        n_kv_tokens,
+        n_kv_growth: N_KV_GROWTH,
+    };
+    Ok((info, limits))
+}
+
+/// Positions that the KV budget holds.
+fn n_kv_tokens(kv_budget_bytes: Option<usize>, kv_bytes_per_token: usize) -> Result<usize, StartError> {
+    let Some(kv_budget_bytes) = kv_budget_bytes else { return Ok(usize::MAX) };
+    let n_tokens = kv_budget_bytes.checked_div(kv_bytes_per_token).unwrap_or(usize::MAX);
+    if n_tokens < 2 {
+        return Err(StartError::KvBudget { kv_budget_bytes, kv_bytes_per_token, n_tokens });
+    }
+    Ok(n_tokens)
+}
+
+/// What a panic said.
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("panic without a message")
+}
