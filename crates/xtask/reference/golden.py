@@ -125,7 +125,7 @@ def main():
         if not args.check:
             path.write_text(printed(fresh))
         elif reason := difference(json.loads(path.read_text()), fresh):
-            sys.exit(f"{path.name}: {reason}; write it anew with `cargo xtask golden {name}`")
+            sys.exit(f"{path.name}: {reason}; write it anew with `cargo xtask golden models {name}`")
         print(name)
 
 

@@ -1,5 +1,5 @@
 """What mlx-lm says with a real model: greedy tokens and log-likelihoods. `real.py NAME FOLDER FILE`, where FOLDER holds the
-model's f32 weights (see dense.py) and FILE is the fixture to write. Its README.md describes it.
+model's f32 weights (see checkpoints.py) and FILE is the fixture to write. Its README.md describes it.
 """
 
 import argparse

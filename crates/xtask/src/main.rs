@@ -5,6 +5,9 @@
 
 use std::process::ExitCode;
 
+mod bench;
+mod golden;
+mod reference;
 mod repo;
 mod setup;
 mod shell;
@@ -21,6 +24,8 @@ struct Subcommand {
 
 #[rustfmt::skip] // A table: one row per line.
 const SUBCOMMANDS: &[Subcommand] = &[
+    Subcommand { name: "bench", arguments: "[--pairs N] [MODEL...]", about: "measure tokbar and mlx-lm in turn, print paired ratios", run: bench::run },
+    Subcommand { name: "golden", arguments: "models|chat|real", about: "write what the Python reference says anew", run: golden::run },
     Subcommand { name: "setup", arguments: "", about: "prepare this machine and checkout: packages, MLX, bindings", run: setup::run },
     Subcommand { name: "tidy", arguments: "", about: "check the rules that hold the architecture together", run: tidy::run },
 ];

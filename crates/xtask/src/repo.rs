@@ -54,3 +54,11 @@ pub fn text_files() -> anyhow::Result<Vec<TextFile>> {
         |path: &&str| Some(TextFile { path: (*path).to_owned(), text: std::fs::read_to_string(root.join(path)).ok()? });
     Ok(paths.iter().filter_map(read).collect())
 }
+
+/// Where Cargo puts what it builds.
+pub fn target_dir() -> anyhow::Result<PathBuf> {
+    let text = shell::capture(cargo()?.args(["metadata", "--format-version", "1", "--no-deps"]))?;
+    let metadata: serde_json::Value = serde_json::from_str(&text).context("reading the output of `cargo metadata`")?;
+    let folder = metadata["target_directory"].as_str().context("`cargo metadata` names no target directory")?;
+    Ok(folder.into())
+}

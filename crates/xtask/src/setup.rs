@@ -35,3 +35,8 @@ pub fn ensure() -> anyhow::Result<()> {
     stages.finish();
     Ok(())
 }
+
+/// Path of OpenBLAS, where set-up installs it; a Mac has Accelerate instead.
+pub fn openblas() -> Option<String> {
+    packages::library("libopenblas.so.0")
+}

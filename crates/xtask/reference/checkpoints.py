@@ -1,5 +1,5 @@
-"""The checkpoints that the benchmark measures, in f32: `bench_models.py dense SOURCE FOLDER` dequantizes an imported model,
-`bench_models.py deep FOLDER` makes a deep tiny one by the goldens' recipe.
+"""Checkpoints in f32, for the benchmark and for what real models say: `checkpoints.py dense FOLDER SOURCE` dequantizes an
+imported model, `checkpoints.py deep FOLDER` makes a deep tiny one by the goldens' recipe.
 """
 
 import argparse
@@ -81,8 +81,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     which = parser.add_subparsers(dest="which", required=True)
     one = which.add_parser("dense")
-    one.add_argument("source", type=Path)
     one.add_argument("folder", type=Path)
+    one.add_argument("source", type=Path)
     which.add_parser("deep").add_argument("folder", type=Path)
     args = parser.parse_args()
     if args.which == "dense":

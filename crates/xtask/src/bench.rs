@@ -1,0 +1,115 @@
+//! `cargo xtask bench`: tokbar and mlx-lm in turn, in one run: the same weights, prompt, MLX and BLAS. Prints paired ratios.
+
+mod figures;
+mod options;
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, bail};
+
+use crate::reference::{self, Reference};
+use crate::stages::Stages;
+use crate::{repo, setup, shell};
+use figures::{Figures, table};
+use options::Options;
+
+/// The real model of the benchmark, as the test kit names its folder.
+const REAL_MODEL: &str = "SmolLM2-135M-Instruct";
+
+pub fn run(arguments: &[String]) -> anyhow::Result<()> {
+    let options = Options::parse(arguments)?;
+    setup::ensure()?;
+    let stages = Stages::new("bench");
+    let reference = Reference::prepare(&stages)?;
+    let tokbar = build(&stages)?;
+    let sides = Sides { tokbar, reference };
+    for model in models(&sides.reference, &options, &stages)? {
+        for &n_prompt in &options.prompt_tokens {
+            let prompt = write_prompt(&sides.reference.work, &model, n_prompt)?;
+            let pairs = sides.pairs(&model, &prompt, &options, &stages)?;
+            let name = model.file_name().unwrap_or(model.as_os_str()).to_string_lossy();
+            println!(
+                "\n{name}: {n_prompt} prompt tokens, {} output tokens, {} pairs",
+                options.output_tokens,
+                pairs.len()
+            );
+            print!("{}", table(&pairs));
+        }
+    }
+    Ok(())
+}
+
+fn build(stages: &Stages) -> anyhow::Result<PathBuf> {
+    stages.run("release build of tokbar", || {
+        shell::capture(repo::cargo()?.args(["build", "--release", "--package", "tokbar-app"]))
+    })?;
+    Ok(repo::target_dir()?.join("release/tokbar"))
+}
+
+fn models(reference: &Reference, options: &Options, stages: &Stages) -> anyhow::Result<Vec<PathBuf>> {
+    if !options.models.is_empty() {
+        return Ok(options.models.clone());
+    }
+    let real = reference.dense(&reference::testkit()?.join(REAL_MODEL), stages)?;
+    Ok(vec![real, reference.deep(stages)?])
+}
+
+/// Both programs under measurement.
+struct Sides {
+    tokbar: PathBuf,
+    reference: Reference,
+}
+
+impl Sides {
+    /// Runs both in turn; each pair is tokbar's figures and mlx-lm's, taken right after one another.
+    fn pairs(
+        &self,
+        model: &Path,
+        prompt: &Path,
+        options: &Options,
+        stages: &Stages,
+    ) -> anyhow::Result<Vec<[Figures; 2]>> {
+        read_once(model)?;
+        let workload = ["--output-tokens".to_owned(), options.output_tokens.to_string(), "--runs".into(), "1".into()];
+        let pair = |index: usize| {
+            stages.run(&format!("{}: pair {} of {}", model.display(), index + 1, options.pairs), || {
+                let mut ours = Command::new(&self.tokbar);
+                ours.arg("bench").arg(model).arg("--prompt-ids").arg(prompt).args(&workload).arg("--json");
+                let mut theirs = self.reference.script("compare.py");
+                theirs.arg(model).arg(prompt).args(&workload);
+                Ok([Figures::of(&mut ours)?, Figures::of(&mut theirs)?])
+            })
+        };
+        (0..options.pairs).map(pair).collect()
+    }
+}
+
+/// Brings the weights into the page cache, so that neither side pays for the disk.
+fn read_once(model: &Path) -> anyhow::Result<()> {
+    for entry in fs::read_dir(model).with_context(|| format!("no model folder {}", model.display()))? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "safetensors") {
+            io::copy(&mut File::open(&path)?, &mut io::sink())
+                .with_context(|| format!("reading {}", path.display()))?;
+        }
+    }
+    Ok(())
+}
+
+/// A file with made-up token ids below the model's vocabulary size.
+fn write_prompt(work: &Path, model: &Path, n_tokens: usize) -> anyhow::Result<PathBuf> {
+    let path = model.join("config.json");
+    let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+    let config: serde_json::Value =
+        serde_json::from_str(&text).with_context(|| format!("parsing {}", path.display()))?;
+    let Some(n_vocab) = config["vocab_size"].as_u64().filter(|&n| n > 0) else {
+        bail!("{} has no vocab_size", path.display())
+    };
+    let ids: Vec<u64> = (1..=n_tokens as u64).map(|index| index.wrapping_mul(2_654_435_761) % n_vocab).collect();
+    let file = work.join(format!("prompt-{n_tokens}-{n_vocab}.json"));
+    fs::write(&file, serde_json::to_string(&ids)?).with_context(|| format!("writing {}", file.display()))?;
+    Ok(file)
+}

@@ -1,0 +1,57 @@
+//! `cargo xtask golden`: writes what the Python reference says, or checks that it still says so.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+
+use crate::reference::{self, Reference};
+use crate::stages::Stages;
+use crate::{repo, shell};
+
+/// Models whose real weights are asked: the fixture's name, the folder in the test kit.
+const REAL: &[(&str, &str)] = &[("gemma3", "gemma-3-270m"), ("smollm2", "SmolLM2-135M-Instruct")];
+
+/// `models [--check] [NAME...]`: logits of tiny models. `chat`: token ids and templates. `real`: what real models say.
+pub fn run(arguments: &[String]) -> anyhow::Result<()> {
+    let stages = Stages::new("golden");
+    match arguments {
+        [set, rest @ ..] if set == "models" => models(&stages, rest),
+        [set] if set == "chat" => chat(&stages),
+        [set] if set == "real" => real(&stages),
+        _ => bail!("say which: `golden models [--check] [NAME...]`, `golden chat` or `golden real`"),
+    }
+}
+
+fn models(stages: &Stages, arguments: &[String]) -> anyhow::Result<()> {
+    let reference = Reference::prepare(stages)?;
+    let mut call = reference.script("golden.py");
+    call.arg(fixtures("models/tests/golden")?).args(arguments);
+    stages.run("logits of tiny models", || shell::capture(&mut call)).map(drop)
+}
+
+fn chat(stages: &Stages) -> anyhow::Result<()> {
+    let reference = Reference::prepare(stages)?;
+    let mut call = reference.script("tokens.py");
+    call.arg(fixtures("chat/tests/fixtures")?).arg(reference::testkit()?);
+    stages.run("token ids and templates", || shell::capture(&mut call)).map(drop)
+}
+
+fn real(stages: &Stages) -> anyhow::Result<()> {
+    let reference = Reference::prepare(stages)?;
+    for (name, folder) in REAL {
+        let dense = reference.dense(&reference::testkit()?.join(folder), stages)?;
+        let file = fixtures("app/tests/fixtures")?.join(format!("{name}.json"));
+        ask(&reference, stages, name, (&dense, &file))?;
+    }
+    Ok(())
+}
+
+fn ask(reference: &Reference, stages: &Stages, name: &str, (dense, file): (&Path, &Path)) -> anyhow::Result<()> {
+    let mut call = reference.script("real.py");
+    call.arg(name).arg(dense).arg(file);
+    stages.run(&format!("what {name} says"), || shell::capture(&mut call)).map(drop)
+}
+
+fn fixtures(folder: &str) -> anyhow::Result<PathBuf> {
+    Ok(repo::root()?.join("crates").join(folder))
+}
