@@ -83,6 +83,9 @@ FIXTURES = {
     "llama_head_dim": fixture(
         "head_dim is not hidden_size / num_attention_heads", llama(head_dim=20, num_attention_heads=4, num_key_value_heads=1)
     ),
+    "llama_long": fixture(
+        "rows that grow past 256 positions while decoding", llama(num_key_value_heads=1), run={"lengths": [3, 254, 300], "n_decode": 4}
+    ),
     "llama_biases": fixture("biases on every projection", llama(attention_bias=True, mlp_bias=True)),
     "llama_linear": fixture(
         "linear scaling, under its old name `type`",
@@ -139,6 +142,9 @@ FIXTURES = {
         "a window shorter than the prompt, one global layer in three, two RoPE bases; sqrt(hidden_size) is rounded to bfloat16",
         gemma3(),
         unlike=[{"sliding_window": 64}, {"sliding_window_pattern": 2}, {"rope_local_base_freq": 1e6}, {"query_pre_attn_scalar": 16}],
+    ),
+    "gemma3_text_rotating": fixture(
+        "decoding through the window several times over", gemma3(), run={"lengths": [2, 5, 30], "n_decode": 15}
     ),
     "gemma3_text_untied": fixture(
         "its own output layer, two key heads, a scaled global RoPE",
