@@ -2,8 +2,25 @@
 //!
 //! Knows messages, tools and token ids. Must not know tensors or HTTP.
 
+mod detokenizer;
 mod event;
+mod files;
+mod fim;
 mod message;
+mod stop;
+mod template;
+mod text_model;
+mod token_bytes;
+mod tokenizer;
+mod tokenizer_config;
 
+pub use detokenizer::Detokenizer;
 pub use event::{Event, FinishReason};
+pub use files::FileError;
+pub use fim::Fim;
+pub use jiff::Zoned;
 pub use message::{Message, Prompt, Role, Tool, ToolCall};
+pub use stop::{STOP_STRING_BYTES_MAX, STOP_STRINGS_MAX, StopError, StopPush, StopStrings};
+pub use template::{ChatPrompt, ChatTemplate, TemplateError};
+pub use text_model::{PromptError, TextModel, TextModelError};
+pub use tokenizer::{Specials, Tokenizer, TokenizerError};

@@ -16,6 +16,13 @@ pub enum Prompt {
     },
     /// Plain text; the tokenizer adds its special tokens.
     Text(String),
+    /// Asks for what stands between two pieces of text (fill-in-the-middle).
+    Infill {
+        /// Text before the gap.
+        prefix: String,
+        /// Text after the gap.
+        suffix: String,
+    },
     /// Token ids, taken as they are.
     Tokens(Vec<u32>),
 }

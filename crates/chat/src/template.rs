@@ -1,0 +1,264 @@
+//! Chat templates: a conversation to the text that the model was trained on.
+//!
+//! Templates are Jinja programs from the checkpoint and not trusted: work, memory, recursion and output are bounded.
+
+mod context;
+mod functions;
+mod generation;
+mod json;
+mod methods;
+mod source;
+
+use std::{io, path::Path};
+
+use jiff::Zoned;
+use minijinja::{Environment, ErrorKind, Value, syntax::SyntaxConfig};
+use serde_json::Map;
+
+use crate::{Message, Tool, files::FileError, tokenizer_config::TokenizerConfig};
+
+/// Work that one render may do beyond what its input's size asks for: instructions, or units of 64 bytes.
+const FUEL: u64 = 2_000_000;
+/// Levels of nested loops, macros and blocks.
+const RECURSION_MAX: usize = 300;
+/// Longest rendered prompt.
+const OUTPUT_BYTES_MAX: usize = 16 << 20;
+/// Stack of one render. A template can nest lists as deep as its fuel lasts, and dropping them recurses. The pages are
+/// only reserved, not used.
+const STACK_BYTES: usize = 512 << 20;
+
+/// A checkpoint's chat templates.
+#[derive(Debug)]
+pub struct ChatTemplate {
+    environment: Environment<'static>,
+    special_tokens: Map<String, serde_json::Value>,
+    default: TemplateEntry,
+    /// The template for conversations with tools, where the checkpoint has one of its own.
+    tool_use: Option<TemplateEntry>,
+}
+
+/// A conversation to render.
+#[derive(Clone, Copy, Debug)]
+pub struct ChatPrompt<'a> {
+    /// In order.
+    pub messages: &'a [Message],
+    /// Functions that the model may call.
+    pub tools: &'a [Tool],
+    /// Extra variables; they replace those of the same name, `add_generation_prompt` (true) too.
+    pub template_kwargs: &'a Map<String, serde_json::Value>,
+}
+
+/// One template and how it wants its input.
+#[derive(Debug)]
+struct TemplateEntry {
+    name: &'static str,
+    source: String,
+    style: context::Style,
+}
+
+/// A chat template that cannot be used, or that failed.
+#[derive(Debug, thiserror::Error)]
+pub enum TemplateError {
+    /// A file cannot be read.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The file has no usable template.
+    #[error("the chat template in {file} is not usable: {detail}")]
+    Malformed {
+        /// The file.
+        file: &'static str,
+        /// What is wrong.
+        detail: String,
+    },
+    /// The template has a syntax error.
+    #[error("the chat template cannot be parsed: {detail}; fix it, or put a working chat_template.jinja beside it")]
+    Syntax {
+        /// Where and what.
+        detail: String,
+    },
+    /// The template refused the conversation (`raise_exception`).
+    #[error("the chat template refuses this conversation: {message}")]
+    Raised {
+        /// The template's own words.
+        message: String,
+    },
+    /// The template failed.
+    #[error("the chat template failed: {detail}")]
+    Render {
+        /// Where and what.
+        detail: String,
+    },
+    /// The template does more work than any real one: an endless loop, or a value that grows and grows.
+    #[error("the chat template exceeds the work limit of {fuel} steps; it may loop without end")]
+    WorkLimit {
+        /// The limit.
+        fuel: u64,
+    },
+    /// The template nests too deeply.
+    #[error("the chat template exceeds the recursion limit of {max} levels")]
+    RecursionLimit {
+        /// The limit.
+        max: usize,
+    },
+    /// The rendered prompt is too long.
+    #[error("the chat template exceeds the output limit of {max_bytes} bytes")]
+    OutputLimit {
+        /// The limit.
+        max_bytes: usize,
+    },
+}
+
+impl ChatTemplate {
+    /// Loads a checkpoint's templates; `None` when it has none (a base model).
+    ///
+    /// # Errors
+    /// When a file is damaged or a template cannot be parsed.
+    pub fn load(dir: &Path) -> Result<Option<Self>, TemplateError> {
+        let config = TokenizerConfig::load(dir)?;
+        let Some(sources) = source::find(dir, &config)? else { return Ok(None) };
+        Self::new(sources.default, sources.tool_use, config.special_tokens).map(Some)
+    }
+
+    /// A template from its source. `special_tokens` are variables such as `bos_token`.
+    ///
+    /// # Errors
+    /// When the source cannot be parsed.
+    pub fn from_source(source: &str, special_tokens: Map<String, serde_json::Value>) -> Result<Self, TemplateError> {
+        Self::new(source.to_owned(), None, special_tokens)
+    }
+
+    fn new(
+        default: String,
+        tool_use: Option<String>,
+        special_tokens: Map<String, serde_json::Value>,
+    ) -> Result<Self, TemplateError> {
+        let mut environment = environment()?;
+        let default = TemplateEntry::add(&mut environment, "default", default)?;
+        let tool_use = tool_use.map(|source| TemplateEntry::add(&mut environment, "tool_use", source)).transpose()?;
+        Ok(Self { environment, special_tokens, default, tool_use })
+    }
+
+    /// Source text of the template that is used with or without tools.
+    pub fn source(&self, tools: &[Tool]) -> &str {
+        &self.entry(tools).source
+    }
+
+    /// The prompt's text. `now` is what `strftime_now` tells.
+    ///
+    /// # Errors
+    /// When the template refuses the conversation, fails, or exceeds a limit.
+    pub fn render(&self, prompt: &ChatPrompt<'_>, now: &Zoned) -> Result<String, TemplateError> {
+        let entry = self.entry(prompt.tools);
+        let render = |style| {
+            let context = context::build(prompt, &self.special_tokens, style, now);
+            stacker::grow(STACK_BYTES, || self.render_context(entry, context))
+        };
+        match render(entry.style) {
+            // Some templates write arguments as they come, and expect JSON text instead of an object.
+            Err(TemplateError::Render { detail }) if context::has_object_arguments(prompt.messages) => {
+                let style = context::Style { arguments: context::Arguments::Text, ..entry.style };
+                render(style).map_err(|_| TemplateError::Render { detail })
+            }
+            result => result,
+        }
+    }
+
+    fn entry(&self, tools: &[Tool]) -> &TemplateEntry {
+        self.tool_use.as_ref().filter(|_| !tools.is_empty()).unwrap_or(&self.default)
+    }
+
+    fn render_context(&self, entry: &TemplateEntry, context: context::Context) -> Result<String, TemplateError> {
+        let mut environment = self.environment.clone();
+        let fuel = FUEL + context.n_bytes as u64;
+        environment.set_fuel(Some(fuel));
+        let mut output = BoundedOutput::default();
+        let template = environment.get_template(entry.name).map_err(|error| render_error(&error, fuel))?;
+        let result = template.render_captured_to(context.variables, &mut output).map(drop);
+        if output.full {
+            return Err(TemplateError::OutputLimit { max_bytes: OUTPUT_BYTES_MAX });
+        }
+        result.map_err(|error| render_error(&error, fuel))?;
+        String::from_utf8(output.bytes).map_err(|error| TemplateError::Render { detail: error.to_string() })
+    }
+}
+
+impl TemplateEntry {
+    fn add(environment: &mut Environment<'_>, name: &'static str, source: String) -> Result<Self, TemplateError> {
+        let rewritten = generation::neutralise(&source);
+        environment
+            .add_template_owned(name, rewritten)
+            .map_err(|error| TemplateError::Syntax { detail: describe(&error) })?;
+        let style = context::Style::of(&source);
+        Ok(Self { name, source, style })
+    }
+}
+
+/// As transformers sets up Jinja2.
+fn environment() -> Result<Environment<'static>, TemplateError> {
+    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
+    let mut environment = Environment::new();
+    environment.set_syntax(syntax.map_err(|error| TemplateError::Syntax { detail: error.to_string() })?);
+    environment.set_recursion_limit(RECURSION_MAX);
+    environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
+    environment.set_unknown_method_callback(methods::call);
+    environment.add_function("raise_exception", functions::raise_exception);
+    environment.add_filter("tojson", json::tojson);
+    Ok(environment)
+}
+
+/// Collects output up to the limit.
+#[derive(Default)]
+struct BoundedOutput {
+    bytes: Vec<u8>,
+    full: bool,
+}
+
+impl io::Write for BoundedOutput {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.bytes.len() + bytes.len() > OUTPUT_BYTES_MAX {
+            self.full = true;
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn render_error(error: &minijinja::Error, fuel: u64) -> TemplateError {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(current) = cause {
+        if let Some(functions::Raised(message)) = current.downcast_ref() {
+            return TemplateError::Raised { message: message.clone() };
+        }
+        if let Some(inner) = current.downcast_ref::<minijinja::Error>() {
+            if inner.kind() == ErrorKind::OutOfFuel {
+                return TemplateError::WorkLimit { fuel };
+            }
+            if inner.detail() == Some("recursion limit exceeded") {
+                return TemplateError::RecursionLimit { max: RECURSION_MAX };
+            }
+        }
+        cause = current.source();
+    }
+    TemplateError::Render { detail: describe(error) }
+}
+
+/// The innermost cause, with the template's line.
+fn describe(error: &minijinja::Error) -> String {
+    let mut innermost = error;
+    while let Some(cause) = std::error::Error::source(innermost).and_then(|cause| cause.downcast_ref()) {
+        innermost = cause;
+    }
+    innermost.to_string()
+}
+
+/// What a template sees.
+type Variables = Value;
+
+#[cfg(test)]
+#[path = "template_tests.rs"]
+mod tests;

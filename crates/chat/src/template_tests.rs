@@ -1,0 +1,185 @@
+use jiff::{civil::date, tz::TimeZone};
+use serde_json::json;
+
+use super::*;
+use crate::{Role, ToolCall};
+
+fn now() -> Zoned {
+    date(2026, 3, 7).at(9, 5, 4, 0).to_zoned(TimeZone::UTC).unwrap()
+}
+
+fn message(role: Role, content: &str) -> Message {
+    Message {
+        role,
+        content: content.to_owned(),
+        name: None,
+        reasoning: None,
+        tool_calls: Vec::new(),
+        tool_call_id: None,
+    }
+}
+
+fn weather_call(arguments: serde_json::Value) -> Message {
+    let call = ToolCall { id: "call_1".to_owned(), name: "weather".to_owned(), arguments };
+    Message { tool_calls: vec![call], ..message(Role::Assistant, "") }
+}
+
+fn weather_tool() -> Tool {
+    Tool {
+        name: "weather".to_owned(),
+        description: Some("It's <sunny>?".to_owned()),
+        parameters: json!({"type": "object", "properties": {"city": {"type": "string"}}}),
+    }
+}
+
+fn render(source: &str, messages: &[Message], tools: &[Tool]) -> Result<String, TemplateError> {
+    let special_tokens = json!({"bos_token": "<s>", "eos_token": "</s>"});
+    let template = ChatTemplate::from_source(source, special_tokens.as_object().unwrap().clone())?;
+    template.render(&ChatPrompt { messages, tools, template_kwargs: &Map::new() }, &now())
+}
+
+#[test]
+fn templates_see_what_hugging_face_gives_them() {
+    let chat = [message(Role::System, "Be brief."), message(Role::User, "Hi"), weather_call(json!({"city": "Köln"}))];
+    let cases = [
+        ("{{ bos_token }}{{ messages[0].role }}{{ eos_token }}", "<s>system</s>"),
+        ("{% for m in messages %}{{ m['role'] }}:{{ m.content }};{% endfor %}", "system:Be brief.;user:Hi;assistant:;"),
+        ("{% if add_generation_prompt %}go{% endif %}", "go"),
+        ("{{ strftime_now('%d %b %Y, %B %-d %H:%M') }}", "07 Mar 2026, March 7 09:05"),
+        (
+            "{{ tools[0] | tojson }}",
+            "{\"type\": \"function\", \"function\": {\"name\": \"weather\", \"description\": \"It's <sunny>?\", \
+             \"parameters\": {\"type\": \"object\", \"properties\": {\"city\": {\"type\": \"string\"}}}}}",
+        ),
+        ("{{ messages[-1].tool_calls[0].function.arguments | tojson }}", "{\"city\": \"Köln\"}"),
+        ("{{ messages[-1].tool_calls[0].function.arguments }}", "{'city': 'Köln'}"),
+        ("{{ messages[-1].tool_calls[0].id }}{{ messages[-1].tool_calls[0].type }}", "call_1function"),
+        ("{{ messages[-1].tool_calls[0]['function']['arguments'] + '!' }}", "{\"city\":\"Köln\"}!"),
+        ("{{ messages[2].content is none }}", "True"),
+        ("{{ documents is none }}{{ nothing is defined }}{{ nothing }}", "TrueFalse"),
+        ("{{ 'name' in messages[0] }}{{ 'tool_calls' in messages[2] }}", "FalseTrue"),
+        ("{% generation %}{{ messages[1].content }}{% endgeneration %}", "Hi"),
+        ("a\n  {% if true %}\n  b\n  {% endif %}\nc\n", "a\n  b\nc"),
+        ("{% for m in messages %}{% if loop.index0 == 1 %}{% break %}{% endif %}{{ m.role }}{% endfor %}", "system"),
+        ("{% set ns = namespace(n=0) %}{% for m in messages %}{% set ns.n = ns.n + 1 %}{% endfor %}{{ ns.n }}", "3"),
+        ("{% for m in messages[::-1] %}{{ loop.index0 }}{{ m.role }}{% endfor %}", "0assistant1user2system"),
+        ("{{ messages[1:] | length }}{{ messages[1:][0].content }}", "2Hi"),
+        ("{{ '<think>a</think>b'.split('</think>')[-1].lstrip('\\n') }}", "b"),
+        ("{{ ' x '.strip() ~ 'abc'[1:] ~ 'abc'[-1] ~ 'ab'.upper() }}", "xbccAB"),
+        (
+            "{{ 'a.b.c'.rsplit('.', 1) }}{{ ' a  b '.rsplit() }}{{ 'k=v'.partition('=') }}",
+            "['a.b', 'c']['a', 'b']['k', '=', 'v']",
+        ),
+        ("{{ 'prefix-x'.removeprefix('prefix-') }}{{ 'Ab'.swapcase() }}{{ 'abc'.index('c') }}", "xaB2"),
+        ("{{ {'a': 1}.items() | list }}{{ {'a': 1}.get('b', 2) }}{{ {'a': none} }}", "[('a', 1)]2{'a': None}"),
+        ("{% macro f(x, y=2) %}{{ x }}{{ y }}{% endmacro %}{{ f(1) }}{{ f(1, y=3) }}", "1213"),
+    ];
+    for (source, expected) in cases {
+        assert_eq!(render(source, &chat, &[weather_tool()]).unwrap(), expected, "{source}");
+    }
+}
+
+#[test]
+fn content_of_a_bare_tool_call_is_none_only_where_the_template_asks() {
+    let chat = [weather_call(json!({}))];
+    for (source, expected) in [
+        ("{% for m in messages %}{{ m['content'] is none }}{% endfor %}", "True"),
+        ("{% for m in messages %}{{ m.content is not none }}{% endfor %}", "False"),
+        ("{% for m in messages %}[{{ m.content + 'x' }}]{% endfor %}", "[x]"),
+    ] {
+        assert_eq!(render(source, &chat, &[]).unwrap(), expected, "{source}");
+    }
+}
+
+#[test]
+fn template_kwargs_replace_variables() {
+    let kwargs = json!({"enable_thinking": false, "add_generation_prompt": false});
+    let source = "{{ enable_thinking }}{{ add_generation_prompt }}";
+    let template = ChatTemplate::from_source(source, Map::new()).unwrap();
+    let prompt = ChatPrompt { messages: &[], tools: &[], template_kwargs: kwargs.as_object().unwrap() };
+    assert_eq!(template.render(&prompt, &now()).unwrap(), "FalseFalse");
+}
+
+#[test]
+fn hostile_templates_end_in_an_error_that_names_the_limit() {
+    let share = "{% set ns = namespace(x=1) %}{% for i in range(64) %}{% set ns.x = [ns.x, ns.x] %}{% endfor %}";
+    let loops = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}";
+    let deep = "{% set ns = namespace(x=1) %}{% for i in range(90000) %}{% set ns.x = [ns.x] %}{% endfor %}done";
+    let cases = [
+        (loops.to_owned(), "work limit"),
+        (format!("{{% macro f() %}}{loops}{{% endmacro %}}{{{{ f() }}}}"), "work limit"),
+        ("{% for i in range(10**12) %}{% endfor %}".to_owned(), "too many elements"),
+        ("{{ 'x' * 10**12 }}".to_owned(), "limit"),
+        ("{{ 'x' * 10**9 }}".to_owned(), "limit"),
+        ("{{ ('x' * 10**7) | replace('x', 'x' * 1000) }}".to_owned(), "work limit"),
+        ("{{ ('x' * 10**7).replace('x', 'x' * 1000) }}".to_owned(), "work limit"),
+        ("{{ '%999999999999d' | format(1) }}".to_owned(), ""),
+        (format!("{share}{{{{ ns.x | tojson }}}}"), "work limit"),
+        (format!("{share}{{{{ ns.x }}}}"), "limit"),
+        (format!("{deep}{{{{ ns.x | tojson }}}}"), "more than 200 levels"),
+        (format!("{deep}{deep}{deep}{deep}{loops}"), "work limit"),
+        ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}".to_owned(), "recursion limit"),
+        ("{% for x in [1] recursive %}{{ loop([1]) }}{% endfor %}".to_owned(), "recursion limit"),
+        ("{{ ".repeat(10) + &"(".repeat(100_000), "cannot be parsed"),
+        (format!("{{{{ {}1{} }}}}", "[".repeat(100_000), "]".repeat(100_000)), "cannot be parsed"),
+        ("{% if true %}".repeat(100_000), "cannot be parsed"),
+        ("{{ {}.append(1) }}".to_owned(), "append"),
+        ("{% include 'other' %}".to_owned(), "other"),
+        ("{% for %}".to_owned(), "cannot be parsed"),
+    ];
+    for (source, limit) in cases {
+        let error = render(&source, &[], &[]).unwrap_err().to_string();
+        assert!(error.contains(limit), "{}: {error}", &source[..source.len().min(80)]);
+    }
+}
+
+#[test]
+fn the_templates_own_refusal_is_told_apart() {
+    let source = "{% macro check(x) %}{{ raise_exception('Roles must alternate: ' ~ x) }}{% endmacro %}{{ check(1) }}";
+    let error = render(source, &[], &[]).unwrap_err();
+    assert!(matches!(&error, TemplateError::Raised { message } if message == "Roles must alternate: 1"), "{error}");
+}
+
+#[test]
+fn templates_are_found_in_every_place_of_a_checkpoint() {
+    let named = json!([{"name": "default", "template": "D"}, {"name": "tool_use", "template": "T"}]);
+    let cases: [(&[(&str, String)], Option<(&str, &str)>); 6] = [
+        (&[], None),
+        (&[("tokenizer_config.json", json!({"chat_template": "C"}).to_string())], Some(("C", "C"))),
+        (&[("tokenizer_config.json", json!({"chat_template": named}).to_string())], Some(("D", "T"))),
+        (&[("tokenizer_config.json", json!({"chat_template": null}).to_string())], None),
+        (
+            &[
+                ("tokenizer_config.json", json!({"chat_template": "C"}).to_string()),
+                ("chat_template.jinja", "J".to_owned()),
+            ],
+            Some(("J", "J")),
+        ),
+        (&[("chat_template.json", json!({"chat_template": "P"}).to_string())], Some(("P", "P"))),
+    ];
+    for (files, expected) in cases {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            std::fs::write(dir.path().join(name), text).unwrap();
+        }
+        let template = ChatTemplate::load(dir.path()).unwrap();
+        let sources = template.as_ref().map(|template| (template.source(&[]), template.source(&[weather_tool()])));
+        assert_eq!(sources, expected, "{files:?}");
+    }
+}
+
+#[test]
+fn broken_template_files_are_named() {
+    for (file, text, reason) in [
+        ("tokenizer_config.json", "{", "not valid JSON"),
+        ("tokenizer_config.json", r#"{"chat_template": 7}"#, "neither a string nor a list"),
+        ("tokenizer_config.json", r#"{"chat_template": [{"name": "a"}, {"name": "b"}]}"#, "named default"),
+        ("chat_template.json", "[]", "not an object"),
+        ("chat_template.jinja", "{% if %}", "cannot be parsed"),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join(file), text).unwrap();
+        let error = ChatTemplate::load(dir.path()).unwrap_err().to_string();
+        assert!(error.contains(reason), "{file} {text}: {error}");
+    }
+}

@@ -1,0 +1,106 @@
+//! What turns a neutral prompt into token ids: the tokenizer and the chat template of one checkpoint.
+
+use std::{path::Path, sync::Arc};
+
+use jiff::Zoned;
+
+use crate::{ChatPrompt, ChatTemplate, Prompt, Specials, TemplateError, Tokenizer, TokenizerError};
+
+/// The text side of a checkpoint.
+#[derive(Debug)]
+pub struct TextModel {
+    /// Text to token ids and back.
+    pub tokenizer: Arc<Tokenizer>,
+    /// Conversations to text; base models have none.
+    pub template: Option<ChatTemplate>,
+}
+
+/// A checkpoint whose text side cannot be loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum TextModelError {
+    /// The tokenizer.
+    #[error(transparent)]
+    Tokenizer(#[from] TokenizerError),
+    /// The chat template.
+    #[error(transparent)]
+    Template(#[from] TemplateError),
+}
+
+/// A prompt that cannot become token ids.
+#[derive(Debug, thiserror::Error)]
+pub enum PromptError {
+    /// Base models have no chat template.
+    #[error(
+        "this checkpoint has no chat template, so it cannot chat; use an instruction-tuned checkpoint, put a \
+         chat_template.jinja into its folder, or ask for a plain completion"
+    )]
+    NoTemplate,
+    /// The vocabulary has no fill-in-the-middle tokens.
+    #[error("this checkpoint's vocabulary has no fill-in-the-middle tokens; leave out the suffix, or use a code model")]
+    NoFim,
+    /// A token id outside the vocabulary.
+    #[error("token {token} does not exist; the vocabulary has ids 0 to {}", n_vocab.saturating_sub(1))]
+    BadToken {
+        /// The id.
+        token: u32,
+        /// Vocabulary size.
+        n_vocab: usize,
+    },
+    /// The chat template failed.
+    #[error(transparent)]
+    Template(#[from] TemplateError),
+    /// The tokenizer failed.
+    #[error(transparent)]
+    Tokenizer(#[from] TokenizerError),
+}
+
+impl TextModel {
+    /// Loads tokenizer and chat template from a checkpoint's folder.
+    ///
+    /// # Errors
+    /// When a file is missing, damaged or too large.
+    pub fn load(dir: &Path) -> Result<Self, TextModelError> {
+        Ok(Self { tokenizer: Arc::new(Tokenizer::load(dir)?), template: ChatTemplate::load(dir)? })
+    }
+
+    /// Token ids of a prompt. `now` is what the template's `strftime_now` tells.
+    ///
+    /// # Errors
+    /// When the prompt does not fit the checkpoint, or its template refuses it.
+    pub fn prompt_tokens(&self, prompt: &Prompt, now: &Zoned) -> Result<Vec<u32>, PromptError> {
+        match prompt {
+            Prompt::Chat { messages, tools, template_kwargs } => {
+                let template = self.template.as_ref().ok_or(PromptError::NoTemplate)?;
+                let text = template.render(&ChatPrompt { messages, tools, template_kwargs }, now)?;
+                Ok(self.tokenizer.encode(&text, Specials::Omit)?)
+            }
+            Prompt::Text(text) => Ok(self.tokenizer.encode(text, Specials::Add)?),
+            Prompt::Infill { prefix, suffix } => self.infill_tokens(prefix, suffix),
+            Prompt::Tokens(ids) => self.checked_tokens(ids),
+        }
+    }
+
+    fn infill_tokens(&self, prefix: &str, suffix: &str) -> Result<Vec<u32>, PromptError> {
+        let fim = self.tokenizer.fim().ok_or(PromptError::NoFim)?;
+        let prefix = self.tokenizer.encode(prefix, Specials::Omit)?;
+        let suffix = self.tokenizer.encode(suffix, Specials::Omit)?;
+        // BOS, where the tokenizer adds one, stands before everything else; an EOS that it adds would end the gap.
+        let mut tokens = self.tokenizer.encode("", Specials::Add)?;
+        tokens.truncate(1);
+        tokens.retain(|id| !self.tokenizer.eos().contains(id));
+        tokens.extend(fim.prompt(&prefix, &suffix));
+        Ok(tokens)
+    }
+
+    fn checked_tokens(&self, ids: &[u32]) -> Result<Vec<u32>, PromptError> {
+        let n_vocab = self.tokenizer.n_vocab();
+        match ids.iter().find(|id| **id as usize >= n_vocab) {
+            Some(token) => Err(PromptError::BadToken { token: *token, n_vocab }),
+            None => Ok(ids.to_vec()),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "text_model_tests.rs"]
+mod tests;
