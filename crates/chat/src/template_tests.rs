@@ -143,7 +143,8 @@ fn the_templates_own_refusal_is_told_apart() {
 #[test]
 fn templates_are_found_in_every_place_of_a_checkpoint() {
     let named = json!([{"name": "default", "template": "D"}, {"name": "tool_use", "template": "T"}]);
-    let cases: [(&[(&str, String)], Option<(&str, &str)>); 6] = [
+    type Case<'a> = (&'a [(&'a str, String)], Option<(&'a str, &'a str)>);
+    let cases: [Case<'_>; 6] = [
         (&[], None),
         (&[("tokenizer_config.json", json!({"chat_template": "C"}).to_string())], Some(("C", "C"))),
         (&[("tokenizer_config.json", json!({"chat_template": named}).to_string())], Some(("D", "T"))),
