@@ -1,1 +1,20 @@
 //! Model families on MLX: the only crate that knows tensors. Implements `tokbar_engine::Backend`. Must not know text or HTTP.
+
+mod backend;
+mod cache;
+mod config;
+mod error;
+mod families;
+mod flight;
+mod layers;
+mod load;
+mod mx;
+mod pass;
+mod sample;
+mod weights;
+
+pub use backend::MlxBackend;
+pub use error::LoadError;
+use error::LoadResult;
+pub use load::{LoadOptions, ModelSummary, Precision};
+pub use weights::LoadProgress;

@@ -1,0 +1,321 @@
+//! [`Backend`] on MLX: sequences and their KV caches, steps queued and answered in order.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::path::Path;
+use std::sync::Arc;
+
+use tokbar_engine::{
+    Backend, ModelInfo, Opening, PromptScores, Row, RowInput, RowOutput, SamplingOptions, SequenceId, Step, StepError,
+    StepOutput, TokenId,
+};
+
+use crate::LoadError;
+use crate::cache::KvCache;
+use crate::families::Model;
+use crate::flight::{Flight, FlightRow, HostScores, Start, step_error};
+use crate::load::{LoadOptions, ModelSummary, load};
+use crate::mx::{self, Array, Cut, Device};
+use crate::pass::{Pass, PassRow};
+use crate::sample::{Counts, SampleRow, Sampled, sample, score};
+use crate::weights::LoadProgress;
+
+/// Most steps in flight.
+const N_IN_FLIGHT_MAX: usize = 2;
+
+/// Most logits computed at once when a prompt is scored, in elements.
+const N_SCORE_LOGITS_MAX: usize = 1 << 24;
+
+/// A model on MLX. Lives on the thread that loaded it.
+pub struct MlxBackend {
+    model: Box<dyn Model>,
+    info: ModelInfo,
+    summary: ModelSummary,
+    device: Device,
+    sequences: HashMap<SequenceId, Sequence>,
+    in_flight: VecDeque<Flight>,
+}
+
+/// One sequence's state.
+struct Sequence {
+    caches: Vec<KvCache>,
+    n_positions: usize,
+    n_prompt: usize,
+    sampling: Arc<SamplingOptions>,
+    counts: Option<Counts>,
+}
+
+impl MlxBackend {
+    /// Loads a checkpoint in Hugging Face or MLX layout.
+    ///
+    /// # Errors
+    /// When a file is missing, damaged or contradicts another, the architecture is unknown, or memory runs out.
+    pub fn load(dir: &Path, options: &LoadOptions, progress: &mut dyn FnMut(LoadProgress)) -> Result<Self, LoadError> {
+        let loaded = load(dir, options, progress)?;
+        Ok(Self {
+            model: loaded.model,
+            info: loaded.info,
+            summary: loaded.summary,
+            device: loaded.device,
+            sequences: HashMap::new(),
+            in_flight: VecDeque::new(),
+        })
+    }
+
+    /// What was loaded.
+    pub fn summary(&self) -> &ModelSummary {
+        &self.summary
+    }
+}
+
+impl Backend for MlxBackend {
+    fn info(&self) -> &ModelInfo {
+        &self.info
+    }
+
+    fn open(&mut self, id: SequenceId, opening: &Opening<'_>) -> Result<(), StepError> {
+        let Opening { sampling, prompt, output } = opening;
+        let counts = sampling.has_penalties().then(|| Counts::new(prompt, output, self.info.n_vocab));
+        let sequence = Sequence {
+            caches: self.model.sizes().windows.iter().map(|window| KvCache::new(*window)).collect(),
+            n_positions: 0,
+            n_prompt: prompt.len(),
+            sampling: sampling.clone(),
+            counts,
+        };
+        match self.sequences.insert(id, sequence) {
+            None => Ok(()),
+            Some(_) => Err(mismatch(id, "is open already")),
+        }
+    }
+
+    fn submit(&mut self, step: &Step) -> Result<(), StepError> {
+        self.check(step)?;
+        // Taken out of the map for the time of the pass, which borrows them all at once.
+        let mut sequences: Vec<_> = step.rows.iter().filter_map(|row| self.sequences.remove(&row.sequence)).collect();
+        let saved: Vec<_> =
+            sequences.iter().map(|sequence| (sequence.caches.clone(), sequence.counts.clone())).collect();
+        let flight = self.build(step, &mut sequences);
+        for ((row, mut sequence), (caches, counts)) in step.rows.iter().zip(sequences).zip(saved) {
+            match &flight {
+                Ok(_) => sequence.n_positions = row.start + n_tokens(row),
+                Err(_) => (sequence.caches, sequence.counts) = (caches, counts),
+            }
+            self.sequences.insert(row.sequence, sequence);
+        }
+        let mut flight = flight.map_err(step_error)?;
+        // On a CPU the next step's graph waits until the device is free: buffers that a running step reads cannot be
+        // written in place. A GPU gains more from having its commands early.
+        if self.device == Device::Gpu || self.in_flight.is_empty() {
+            flight.start();
+        }
+        self.in_flight.push_back(flight);
+        Ok(())
+    }
+
+    fn collect(&mut self) -> Result<StepOutput, StepError> {
+        let flight = self.in_flight.pop_front();
+        let flight = flight.ok_or_else(|| StepError::Mismatch { detail: "no step is in flight".into() })?;
+        let output = flight.finish();
+        if let Some(next) = self.in_flight.front_mut() {
+            next.start();
+        }
+        output
+    }
+
+    fn close(&mut self, id: SequenceId) {
+        self.sequences.remove(&id);
+    }
+
+    fn memory_bytes(&self) -> usize {
+        let (active, cached) = mx::memory();
+        active + cached
+    }
+}
+
+impl MlxBackend {
+    /// Refuses a step that does not fit the state, before anything has changed.
+    fn check(&self, step: &Step) -> Result<(), StepError> {
+        if step.rows.is_empty() || self.in_flight.len() >= N_IN_FLIGHT_MAX {
+            let (rows, flights) = (step.rows.len(), self.in_flight.len());
+            return Err(StepError::Mismatch { detail: format!("a step of {rows} rows with {flights} in flight") });
+        }
+        let mut seen = HashSet::new();
+        for row in &step.rows {
+            let id = row.sequence;
+            let sequence = self.sequences.get(&id).ok_or_else(|| mismatch(id, "is not open"))?;
+            if !seen.insert(id) {
+                return Err(mismatch(id, "has two rows"));
+            }
+            if row.start != sequence.n_positions {
+                let detail = format!("starts at {}, but its cache holds {}", row.start, sequence.n_positions);
+                return Err(mismatch(id, &detail));
+            }
+            self.check_row(row)?;
+        }
+        Ok(())
+    }
+
+    fn check_row(&self, row: &Row) -> Result<(), StepError> {
+        let n_vocab = self.info.n_vocab;
+        let is_token = |token: &TokenId| (*token as usize) < n_vocab;
+        match &row.input {
+            RowInput::Tokens(tokens) if tokens.is_empty() => return Err(mismatch(row.sequence, "has no tokens")),
+            RowInput::Tokens(tokens) if !tokens.iter().all(is_token) => {
+                return Err(mismatch(row.sequence, &format!("has a token outside the vocabulary of {n_vocab}")));
+            }
+            RowInput::Pending if self.pending(row.sequence).is_none() => {
+                return Err(mismatch(row.sequence, "waits for a token that the last step does not sample"));
+            }
+            _ => {}
+        }
+        match &row.output {
+            RowOutput::Score { targets, .. } if targets.len() > n_tokens(row) || !targets.iter().all(is_token) => {
+                Err(mismatch(row.sequence, "has targets beyond its tokens or the vocabulary"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Tokens of the last step submitted, and the index of a sequence's among them.
+    fn pending(&self, id: SequenceId) -> Option<(&Array, usize)> {
+        let flight = self.in_flight.back()?;
+        let at = flight.rows.iter().find(|row| row.sequence == id)?.sample_idx?;
+        Some((&flight.sampled.as_ref()?.tokens, at))
+    }
+
+    /// Builds the step's graph; `sequences` are those of its rows, in order.
+    fn build(&self, step: &Step, sequences: &mut [Sequence]) -> mx::Result<Flight> {
+        let tokens = self.tokens(step)?;
+        let hidden = self.model.hidden(&tokens, &mut pass(step, sequences))?;
+        let mut rows = Vec::with_capacity(step.rows.len());
+        let mut samples = Vec::new();
+        let mut start = 0;
+        for (row, sequence) in step.rows.iter().zip(sequences.iter()) {
+            let stop = start + n_tokens(row);
+            let prompt_scores = match &row.output {
+                RowOutput::Score { targets, .. } => self.score(&hidden, start, targets, &sequence.sampling)?,
+                _ => Vec::new(),
+            };
+            let uniform = uniform(row);
+            rows.push(FlightRow {
+                sequence: row.sequence,
+                sample_idx: uniform.map(|_| samples.len()),
+                n_top: sequence.sampling.n_logprobs,
+                prompt_scores,
+            });
+            samples.extend(uniform.map(|_| stop as i32 - 1));
+            start = stop;
+        }
+        let sampled = if samples.is_empty() { None } else { Some(self.sample(step, sequences, &hidden, &samples)?) };
+        Ok(Flight { rows, sampled, state: state(step, sequences), start: Start::Waiting })
+    }
+
+    /// `[T]`: the ids of all rows' tokens.
+    fn tokens(&self, step: &Step) -> mx::Result<Array> {
+        let mut parts: Vec<Array> = Vec::new();
+        let mut known: Vec<u32> = Vec::new();
+        for row in &step.rows {
+            match &row.input {
+                RowInput::Tokens(tokens) => known.extend(tokens),
+                RowInput::Pending => {
+                    if let Some((tokens, at)) = self.pending(row.sequence) {
+                        flush(&mut known, &mut parts);
+                        parts.push(mx::slice(tokens, &[Cut { axis: 0, start: at as i32, stop: at as i32 + 1 }])?);
+                    }
+                }
+            }
+        }
+        flush(&mut known, &mut parts);
+        match parts.as_slice() {
+            [part] => Ok(part.clone()),
+            parts => mx::concatenate(&parts.iter().collect::<Vec<_>>(), 0),
+        }
+    }
+
+    fn sample(&self, step: &Step, sequences: &mut [Sequence], hidden: &Array, at: &[i32]) -> mx::Result<Sampled> {
+        let is_all = at.len() == hidden.dim(0) as usize;
+        let last =
+            if is_all { hidden.clone() } else { mx::take(hidden, &Array::from_slice(at, &[at.len() as i32]), 0)? };
+        let logits = self.model.logits(&last)?;
+        let mut rows: Vec<_> = step
+            .rows
+            .iter()
+            .zip(sequences)
+            .filter_map(|(row, sequence)| {
+                let Sequence { sampling, counts, .. } = sequence;
+                Some(SampleRow { options: sampling, uniform: uniform(row)?, counts: counts.as_mut() })
+            })
+            .collect();
+        sample(&logits, &mut rows)
+    }
+
+    /// Scores of `targets` at the positions from `start` on, a bounded number of logits at a time. Waits for the device.
+    fn score(
+        &self,
+        hidden: &Array,
+        start: usize,
+        targets: &[TokenId],
+        sampling: &SamplingOptions,
+    ) -> mx::Result<PromptScores> {
+        let n_top = sampling.n_logprobs.unwrap_or(0);
+        let n_chunk = (N_SCORE_LOGITS_MAX / self.info.n_vocab).max(1);
+        let mut scores = Vec::with_capacity(targets.len());
+        for (chunk_idx, chunk) in targets.chunks(n_chunk).enumerate() {
+            let first = (start + chunk_idx * n_chunk) as i32;
+            let hidden = mx::slice(hidden, &[Cut { axis: 0, start: first, stop: first + chunk.len() as i32 }])?;
+            let tokens = Array::from_slice(chunk, &[chunk.len() as i32]);
+            let host = HostScores::read(&score(&self.model.logits(&hidden)?, &tokens, n_top)?)?;
+            scores.extend(chunk.iter().enumerate().map(|(at, &token)| host.at(at, token, n_top)));
+        }
+        Ok(scores)
+    }
+}
+
+fn pass<'a>(step: &Step, sequences: &'a mut [Sequence]) -> Pass<'a> {
+    let mut start = 0;
+    let rows = step.rows.iter().zip(sequences).map(|(row, sequence)| {
+        let len = n_tokens(row);
+        start += len;
+        let n_total = sequence.n_prompt.max(row.start + len);
+        PassRow { start: start - len, len, offset: row.start, n_total, caches: &mut sequence.caches }
+    });
+    Pass::new(rows.collect())
+}
+
+/// What a flight must compute besides its outputs.
+fn state(step: &Step, sequences: &[Sequence]) -> Vec<Array> {
+    let mut state = Vec::new();
+    for (row, sequence) in step.rows.iter().zip(sequences) {
+        if uniform(row).is_none() {
+            state.extend(sequence.caches.iter().flat_map(KvCache::arrays).cloned());
+        }
+        state.extend(sequence.counts.iter().map(|counts| counts.array().clone()));
+    }
+    state
+}
+
+fn flush(known: &mut Vec<u32>, parts: &mut Vec<Array>) {
+    if !known.is_empty() {
+        parts.push(Array::from_slice(known, &[known.len() as i32]));
+        known.clear();
+    }
+}
+
+fn n_tokens(row: &Row) -> usize {
+    match &row.input {
+        RowInput::Tokens(tokens) => tokens.len(),
+        RowInput::Pending => 1,
+    }
+}
+
+fn uniform(row: &Row) -> Option<f32> {
+    match row.output {
+        RowOutput::None => None,
+        RowOutput::Sample { uniform } => Some(uniform),
+        RowOutput::Score { uniform, .. } => uniform,
+    }
+}
+
+fn mismatch(id: SequenceId, detail: &str) -> StepError {
+    StepError::Mismatch { detail: format!("sequence {} {detail}", id.0) }
+}

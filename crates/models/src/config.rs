@@ -1,0 +1,194 @@
+//! config.json: reading it safely, and the parts that every family shares. Field names are the file's own.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::LoadError;
+
+/// Most bytes of a JSON file that is no tokenizer.
+const N_JSON_MAX: u64 = 16 << 20;
+
+/// A checkpoint's config.json.
+#[derive(Clone, Debug)]
+pub struct ConfigFile {
+    path: PathBuf,
+    value: Value,
+}
+
+impl ConfigFile {
+    /// Reads `config.json` of a checkpoint.
+    ///
+    /// # Errors
+    /// When it is missing, too long, or no JSON object.
+    pub fn read(dir: &Path) -> Result<Self, LoadError> {
+        let path = dir.join("config.json");
+        let value = read_json(&path)?;
+        let config = Self { path, value };
+        if config.value.is_object() { Ok(config) } else { Err(config.error("it is not a JSON object")) }
+    }
+
+    /// The architecture's name.
+    pub fn model_type(&self) -> Result<&str, LoadError> {
+        self.value.get("model_type").and_then(Value::as_str).ok_or_else(|| self.error("it has no model_type"))
+    }
+
+    /// The family's own view of the file.
+    pub fn parse<T: DeserializeOwned>(&self) -> Result<T, LoadError> {
+        T::deserialize(&self.value).map_err(|error| self.error(&error.to_string()))
+    }
+
+    /// An error about this file.
+    pub fn error(&self, detail: &str) -> LoadError {
+        LoadError::Config { path: self.path.clone(), detail: detail.to_owned() }
+    }
+
+    /// Checks that each number lies in its range.
+    pub fn check(&self, limits: &[Limit]) -> Result<(), LoadError> {
+        match limits.iter().find(|limit| !(limit.low..=limit.high).contains(&limit.value)) {
+            Some(Limit { name, value, low, high }) => {
+                Err(self.error(&format!("{name} is {value}, but must be between {low} and {high}")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Tokens that end a sequence, from config.json and generation_config.json.
+    pub fn eos(&self) -> Result<Vec<u32>, LoadError> {
+        let path = self.path.with_file_name("generation_config.json");
+        let generation = if path.exists() { read_json(&path)? } else { Value::Null };
+        let mut eos = Vec::new();
+        for value in [self.value.get("eos_token_id"), generation.get("eos_token_id")].into_iter().flatten() {
+            let ids = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+            eos.extend(ids.iter().filter_map(Value::as_u64).filter_map(|id| u32::try_from(id).ok()));
+        }
+        eos.sort_unstable();
+        eos.dedup();
+        Ok(eos)
+    }
+
+    /// How the weights are packed, if they are.
+    pub fn quantization(&self) -> Result<Option<QuantizationConfig>, LoadError> {
+        let foreign = self.value.get("quantization_config");
+        let Some(value) = self.value.get("quantization").or(foreign).filter(|value| !value.is_null()) else {
+            return Ok(None);
+        };
+        if let Some(method) = value.get("quant_method").and_then(Value::as_str) {
+            let detail = format!(
+                "weights packed by {method:.40?} cannot be read; use an MLX conversion of this checkpoint, or the original"
+            );
+            return Err(self.error(&detail));
+        }
+        QuantizationConfig::parse(value).map(Some).map_err(|detail| self.error(&detail))
+    }
+}
+
+/// A number of config.json and its range.
+pub struct Limit {
+    /// The field.
+    pub name: &'static str,
+    /// As read.
+    pub value: usize,
+    /// Lowest value allowed.
+    pub low: usize,
+    /// Highest value allowed.
+    pub high: usize,
+}
+
+impl Limit {
+    /// A range of 1 to `high`.
+    pub fn positive(name: &'static str, value: usize, high: usize) -> Self {
+        Self { name, value, low: 1, high }
+    }
+}
+
+/// How a matrix is packed (`bits`, `group_size` and `mode` as MLX names them).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub struct Quantization {
+    /// Elements that share a scale.
+    pub group_size: i32,
+    /// Bits an element.
+    pub bits: i32,
+    /// How elements and scales are read.
+    #[serde(default)]
+    pub mode: Mode,
+}
+
+/// MLX's packings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Integers with a scale and a bias per group.
+    #[default]
+    Affine,
+    /// OCP microscaling, 4-bit floats.
+    Mxfp4,
+    /// OCP microscaling, 8-bit floats.
+    Mxfp8,
+    /// NVIDIA's 4-bit floats.
+    Nvfp4,
+}
+
+/// The default packing and its exceptions, by module path; `None` = not packed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QuantizationConfig {
+    default: Quantization,
+    layers: BTreeMap<String, Option<Quantization>>,
+}
+
+impl QuantizationConfig {
+    /// How the module at `path` is packed.
+    pub fn of(&self, path: &str) -> Option<Quantization> {
+        self.layers.get(path).copied().unwrap_or(Some(self.default))
+    }
+
+    /// The packing of most modules.
+    pub fn default_packing(&self) -> Quantization {
+        self.default
+    }
+
+    fn parse(value: &Value) -> Result<Self, String> {
+        let object = value.as_object().ok_or("quantization is not an object")?;
+        let default = Quantization::parse("quantization", value)?;
+        let mut layers = BTreeMap::new();
+        for (path, value) in object {
+            let packing = match value {
+                Value::Bool(false) => None,
+                Value::Bool(true) => Some(default),
+                Value::Object(_) => Some(Quantization::parse(path, value)?),
+                _ => continue,
+            };
+            layers.insert(path.clone(), packing);
+        }
+        Ok(Self { default, layers })
+    }
+}
+
+impl Quantization {
+    fn parse(path: &str, value: &Value) -> Result<Self, String> {
+        let this = Self::deserialize(value).map_err(|error| format!("{path:.200}: {error}"))?;
+        let Self { group_size, bits, mode } = this;
+        let is_known = match mode {
+            Mode::Affine => [2, 3, 4, 5, 6, 8].contains(&bits) && (1..=1024).contains(&group_size),
+            Mode::Mxfp4 => (group_size, bits) == (32, 4),
+            Mode::Mxfp8 => (group_size, bits) == (32, 8),
+            Mode::Nvfp4 => (group_size, bits) == (16, 4),
+        };
+        if is_known { Ok(this) } else { Err(format!("{path:.200}: {this:?} is no packing that MLX knows")) }
+    }
+}
+
+/// Reads a JSON file of bounded length.
+pub fn read_json(path: &Path) -> Result<Value, LoadError> {
+    let unreadable = |source| LoadError::Read { path: path.to_owned(), source };
+    let malformed = |detail| LoadError::Config { path: path.to_owned(), detail };
+    let n_bytes = std::fs::metadata(path).map_err(unreadable)?.len();
+    if n_bytes > N_JSON_MAX {
+        return Err(malformed(format!("{n_bytes} bytes are more than the {N_JSON_MAX} allowed")));
+    }
+    let text = std::fs::read(path).map_err(unreadable)?;
+    serde_json::from_slice(&text).map_err(|error| malformed(format!("it is not JSON: {error}")))
+}

@@ -1,0 +1,69 @@
+//! The families, by `model_type`.
+
+use crate::config::ConfigFile;
+use crate::mx::{Array, Result};
+use crate::pass::Pass;
+use crate::weights::Weights;
+use crate::{LoadError, LoadResult};
+
+mod decoder;
+mod gemma3_text;
+mod llama;
+mod pre_norm;
+mod qwen2;
+mod qwen3;
+
+/// A loaded network: tokens in, logits out. Knows nothing of sampling, batching or devices.
+pub trait Model {
+    /// Sizes that the backend needs.
+    fn sizes(&self) -> &Sizes;
+
+    /// `[T]` token ids to `[T, hidden]`, ready for [`Model::logits`]; extends the caches of the pass.
+    fn hidden(&self, tokens: &Array, pass: &mut Pass<'_>) -> Result<Array>;
+
+    /// `[N, hidden]` to `[N, V]`.
+    fn logits(&self, hidden: &Array) -> Result<Array>;
+}
+
+/// Sizes of a network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// Logits a position.
+    pub n_vocab: usize,
+    /// Longest sequence.
+    pub n_context: usize,
+    /// Elements of keys and values that one position costs in all layers that keep every position.
+    pub n_kv_elements: usize,
+    /// How far back each layer sees, itself included; `None` = everything.
+    pub windows: Vec<Option<usize>>,
+}
+
+/// One row of the table.
+pub struct Family {
+    /// Its `model_type`.
+    pub name: &'static str,
+    /// Other `model_type`s with the same network.
+    pub aliases: &'static [&'static str],
+    /// Builds it from a checkpoint.
+    pub load: fn(&ConfigFile, &Weights<'_>) -> LoadResult<Box<dyn Model>>,
+}
+
+/// Every family.
+pub const FAMILIES: &[Family] = &[
+    Family { name: "gemma3_text", aliases: &[], load: gemma3_text::load },
+    Family { name: "llama", aliases: &["mistral"], load: llama::load },
+    Family { name: "qwen2", aliases: &[], load: qwen2::load },
+    Family { name: "qwen3", aliases: &[], load: qwen3::load },
+];
+
+/// The family of a `model_type`.
+///
+/// # Errors
+/// Lists what is supported.
+pub fn find(model_type: &str) -> LoadResult<&'static Family> {
+    let matches = |family: &&Family| family.name == model_type || family.aliases.contains(&model_type);
+    FAMILIES.iter().find(matches).ok_or_else(|| {
+        let names: Vec<_> = FAMILIES.iter().flat_map(|f| std::iter::once(&f.name).chain(f.aliases)).copied().collect();
+        LoadError::Family { model_type: model_type.chars().take(100).collect(), supported: names.join(", ") }
+    })
+}

@@ -1,0 +1,9 @@
+//! What families are built from.
+
+pub mod attention;
+pub mod embedding;
+pub mod linear;
+pub mod mlp;
+pub mod norm;
+pub mod rope;
+pub mod self_attention;

@@ -1,0 +1,97 @@
+//! RMS norm (Zhang and Sennrich 2019).
+
+use crate::LoadResult;
+use crate::mx::{self, Array, Cut, Result};
+use crate::weights::{At, Kernels};
+
+/// What a stored weight of `w` multiplies by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Centre {
+    /// `w`.
+    Zero,
+    /// `1 + w`, as Gemma stores it.
+    One,
+}
+
+/// Scales vectors to unit mean square, then by a weight per element.
+#[derive(Clone, Debug)]
+pub struct RmsNorm {
+    kernels: Kernels,
+    /// `[N]`; for `Kernels::Plain` times `sqrt(N)`, which spares dividing the sum by `N`.
+    weight: Array,
+    eps: f32,
+    /// `[1, 1]`, `N * eps`.
+    eps_sum: Array,
+}
+
+impl RmsNorm {
+    /// Takes `weight`, `[n]`.
+    pub fn load(at: &At<'_, '_>, n: i32, eps: f32, centre: Centre) -> LoadResult<Self> {
+        let stored = at.tensor("weight", &[n])?;
+        let weight = match centre {
+            Centre::Zero => stored,
+            Centre::One => {
+                let dtype = stored.dtype();
+                mx::cast(&mx::add(&stored, &mx::scalar(1.0))?, dtype)?
+            }
+        };
+        Ok(Self::new(&weight, eps, at.kernels())?)
+    }
+
+    fn new(weight: &Array, eps: f32, kernels: Kernels) -> Result<Self> {
+        let n = weight.shape().last().copied().unwrap_or(1) as f32;
+        let weight = match kernels {
+            Kernels::Fused => weight.clone(),
+            Kernels::Plain => mx::multiply(weight, &mx::scalar(n.sqrt()))?,
+        };
+        mx::eval(&[&weight])?;
+        Ok(Self { kernels, weight, eps, eps_sum: Array::from_slice(&[n * eps], &[1, 1]) })
+    }
+
+    /// Norms over the last axis of `[.., N]`.
+    pub fn forward(&self, x: &Array) -> Result<Array> {
+        match self.kernels {
+            Kernels::Fused => mx::rms_norm(x, &self.weight, self.eps),
+            Kernels::Plain => self.forward_with(x, &self.weight),
+        }
+    }
+
+    fn forward_with(&self, x: &Array, weight: &Array) -> Result<Array> {
+        let sum = mx::sum(&mx::square(x)?, -1)?;
+        let scale = mx::rsqrt(&mx::add(&sum, &self.eps_sum)?)?;
+        mx::multiply(&mx::multiply(x, &scale)?, weight)
+    }
+}
+
+/// RMS norms of queries and keys: the first `n_first` heads by one weight, the others by another.
+#[derive(Clone, Debug)]
+pub struct HeadNorm {
+    first: RmsNorm,
+    other: RmsNorm,
+    n_first: i32,
+    /// `[H, D]`, both weights repeated per head.
+    weight: Array,
+}
+
+impl HeadNorm {
+    /// Joins the norms of `n_first` and `n_other` heads.
+    pub fn new(first: RmsNorm, n_first: i32, other: RmsNorm, n_other: i32) -> Result<Self> {
+        let rows = |norm: &RmsNorm, n: i32| mx::broadcast_to(&norm.weight, &[n, norm.weight.dim(-1)]);
+        let weight = mx::concatenate(&[&rows(&first, n_first)?, &rows(&other, n_other)?], 0)?;
+        mx::eval(&[&weight])?;
+        Ok(Self { first, other, n_first, weight })
+    }
+
+    /// Norms each head of `[T, H, D]`.
+    pub fn forward(&self, heads: &Array) -> Result<Array> {
+        match self.first.kernels {
+            Kernels::Fused => {
+                let part = |start, stop| mx::slice(heads, &[Cut { axis: 1, start, stop }]);
+                let first = self.first.forward(&part(0, self.n_first)?)?;
+                let other = self.other.forward(&part(self.n_first, heads.dim(1))?)?;
+                mx::concatenate(&[&first, &other], 1)
+            }
+            Kernels::Plain => self.first.forward_with(heads, &self.weight),
+        }
+    }
+}

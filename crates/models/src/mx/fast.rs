@@ -1,0 +1,48 @@
+//! Operations that GPUs have fused kernels for.
+
+use mlx_sys as sys;
+
+use super::{Array, Result, op};
+
+/// RMS norm over the last axis (Zhang and Sennrich 2019), fused where the backend has a kernel.
+pub fn rms_norm(x: &Array, weight: &Array, eps: f32) -> Result<Array> {
+    // SAFETY: handles are valid for the call.
+    op(|out, s| unsafe { sys::mlx_fast_rms_norm(out, x.as_ptr(), weight.as_ptr(), eps, s) })
+}
+
+/// Rotates the first `dims` of the last axis (half-split pairs). `x` is `[B, H, L, D]`, `offsets` `[B]`, `freqs` the
+/// wavelengths over 2 pi, `[dims / 2]`.
+pub fn rope(x: &Array, dims: i32, offsets: &Array, freqs: &Array) -> Result<Array> {
+    let base = sys::mlx_optional_float { value: 0.0, has_value: false };
+    // SAFETY: handles are valid for the call.
+    op(|out, s| unsafe {
+        sys::mlx_fast_rope_dynamic(out, x.as_ptr(), dims, false, base, 1.0, offsets.as_ptr(), freqs.as_ptr(), s)
+    })
+}
+
+/// Which keys a query sees.
+#[derive(Clone, Copy)]
+pub enum Mask<'a> {
+    /// All of them.
+    All,
+    /// Those up to its own position; the last query sits at the last key.
+    Causal,
+    /// Those where the boolean `[L, S]` array is true.
+    Array(&'a Array),
+}
+
+/// Attention of `[B, Hq, L, D]` queries over `[B, Hk, S, D]` keys and values.
+pub fn attention(q: &Array, k: &Array, v: &Array, scale: f32, mask: Mask<'_>) -> Result<Array> {
+    let (mode, array) = match mask {
+        Mask::All => (c"", None),
+        Mask::Causal => (c"causal", None),
+        Mask::Array(array) => (c"array", Some(array)),
+    };
+    // SAFETY: handles are valid for the call; an empty handle stands for "none".
+    op(|out, s| unsafe {
+        let none = sys::mlx_array_new();
+        let mask = array.map_or(none, Array::as_ptr);
+        let (q, k, v) = (q.as_ptr(), k.as_ptr(), v.as_ptr());
+        sys::mlx_fast_scaled_dot_product_attention(out, q, k, v, scale, mode.as_ptr(), mask, none, false, s)
+    })
+}

@@ -1,0 +1,86 @@
+//! Packed matrices.
+
+use std::ffi::CStr;
+
+use mlx_sys as sys;
+
+use super::{Array, Dtype, Error, NO_DTYPE, Result, cast, check, op, stream};
+
+fn some_int(value: i32) -> sys::mlx_optional_int {
+    sys::mlx_optional_int { value, has_value: true }
+}
+
+/// How a matrix is packed.
+#[derive(Clone, Copy, Debug)]
+pub struct Packing {
+    /// Elements that share a scale.
+    pub group_size: i32,
+    /// Bits an element.
+    pub bits: i32,
+    /// MLX's name of the mode.
+    pub mode: &'static CStr,
+}
+
+/// A packed `[out, in]` matrix.
+#[derive(Clone, Debug)]
+pub struct Packed {
+    /// `[out, in * bits / 32]`, `u32`.
+    pub weight: Array,
+    /// `[out, in / group_size]`.
+    pub scales: Array,
+    /// As the scales; only the affine mode has them.
+    pub biases: Option<Array>,
+    /// How it is packed.
+    pub packing: Packing,
+}
+
+/// `x @ w^T` with a packed `w`.
+pub fn quantized_matmul(x: &Array, w: &Packed) -> Result<Array> {
+    let Packing { group_size, bits, mode } = w.packing;
+    // SAFETY: handles are valid for the call; an empty handle stands for "none".
+    op(|out, s| unsafe {
+        let biases = w.biases.as_ref().map_or(sys::mlx_array_new(), Array::as_ptr);
+        let (x, weight, scales) = (x.as_ptr(), w.weight.as_ptr(), w.scales.as_ptr());
+        let (group_size, bits) = (some_int(group_size), some_int(bits));
+        sys::mlx_quantized_matmul(out, x, weight, scales, biases, true, group_size, bits, mode.as_ptr(), s)
+    })
+}
+
+/// The matrix that `w` packs, in `dtype`.
+pub fn dequantize(w: &Packed, dtype: Dtype) -> Result<Array> {
+    let Packing { group_size, bits, mode } = w.packing;
+    // SAFETY: handles are valid for the call; an empty handle stands for "none".
+    let dense = op(|out, s| unsafe {
+        let none = sys::mlx_array_new();
+        let biases = w.biases.as_ref().map_or(none, Array::as_ptr);
+        let (group_size, bits) = (some_int(group_size), some_int(bits));
+        let (weight, scales) = (w.weight.as_ptr(), w.scales.as_ptr());
+        sys::mlx_dequantize(out, weight, scales, biases, group_size, bits, mode.as_ptr(), none, NO_DTYPE, s)
+    })?;
+    if dense.dtype() == dtype { Ok(dense) } else { cast(&dense, dtype) }
+}
+
+/// Packs a matrix.
+#[allow(dead_code)] // Tests pack.
+pub fn quantize(w: &Array, packing: Packing) -> Result<Packed> {
+    let Packing { group_size, bits, mode } = packing;
+    let stream = stream();
+    // SAFETY: the vector handle is fresh and freed below; its elements are copied out as owned handles.
+    let parts = unsafe {
+        let mut vector = sys::mlx_vector_array_new();
+        let none = sys::mlx_array_new();
+        let (group_size, bits) = (some_int(group_size), some_int(bits));
+        let status = sys::mlx_quantize(&mut vector, w.as_ptr(), group_size, bits, mode.as_ptr(), none, stream);
+        let parts = check(status).and_then(|()| {
+            let n = sys::mlx_vector_array_size(vector);
+            (0..n).map(|i| op(|out, _| sys::mlx_vector_array_get(out, vector, i))).collect::<Result<Vec<_>>>()
+        });
+        sys::mlx_vector_array_free(vector);
+        parts?
+    };
+    let mut parts = parts.into_iter();
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some(weight), Some(scales), biases) => Ok(Packed { weight, scales, biases, packing }),
+        _ => Err(Error { what: "quantize returned too few arrays".into() }),
+    }
+}

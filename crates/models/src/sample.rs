@@ -1,0 +1,224 @@
+//! The next token of each row, on the device. The only randomness is the uniform number that comes with a row.
+//!
+//! Order: logit bias, penalties, temperature, top-k, top-p, min-p, draw. A filter keeps every token at least as likely as
+//! the last one it must keep, and the draw walks the kept tokens in the order of their ids, so that a row's token does not
+//! depend on the rows beside it.
+
+use tokbar_engine::{SamplingOptions, TokenId};
+
+use crate::mx::{self, Array, Cut, Dtype, Result};
+
+/// Largest uniform number used: one step below the sum of all probabilities even after rounding.
+const UNIFORM_MAX: f32 = 0.999_999_7;
+
+/// A row to sample.
+pub struct SampleRow<'a> {
+    /// How.
+    pub options: &'a SamplingOptions,
+    /// In `[0, 1)`.
+    pub uniform: f32,
+    /// What the penalties count.
+    pub counts: Option<&'a mut Counts>,
+}
+
+/// How often each token was seen, on the device.
+#[derive(Clone, Debug)]
+pub struct Counts {
+    /// `[1, V]`, 1 where the prompt holds the token.
+    prompt: Array,
+    /// `[1, V]`, occurrences in the output.
+    output: Array,
+}
+
+/// Sampled tokens and what was asked about them.
+pub struct Sampled {
+    /// `[N]`, `u32`.
+    pub tokens: Array,
+    /// Log-probabilities, if any row wants them.
+    pub scores: Option<Scores>,
+}
+
+/// Log-probabilities under the raw logits.
+pub struct Scores {
+    /// `[N, 1]`.
+    pub logprobs: Array,
+    /// `[N, n]` ids of the likeliest tokens in no order, and their log-probabilities; `None` for n = 0.
+    pub top: Option<(Array, Array)>,
+}
+
+impl Counts {
+    /// Counts of a sequence that starts with `prompt` and, after a preemption, `output`.
+    pub fn new(prompt: &[TokenId], output: &[TokenId], n_vocab: usize) -> Self {
+        let (mut seen, mut counts) = (vec![0.0_f32; n_vocab], vec![0.0_f32; n_vocab]);
+        prompt.iter().filter(|token| (**token as usize) < n_vocab).for_each(|token| seen[*token as usize] = 1.0);
+        output.iter().filter(|token| (**token as usize) < n_vocab).for_each(|token| counts[*token as usize] += 1.0);
+        let shape = [1, n_vocab as i32];
+        Self { prompt: Array::from_slice(&seen, &shape), output: Array::from_slice(&counts, &shape) }
+    }
+
+    /// The array that changes, for evaluation.
+    pub fn array(&self) -> &Array {
+        &self.output
+    }
+
+    /// Counts `token`, `[1]`.
+    fn add(&mut self, token: &Array) -> Result<()> {
+        let indices = mx::reshape(&mx::cast(token, Dtype::Int32)?, &[1, 1])?;
+        self.output = mx::scatter_add(&self.output, &indices, &Array::from_slice(&[1.0_f32], &[1, 1]), 1)?;
+        Ok(())
+    }
+
+    /// `[1, V]` logits after the penalties.
+    fn penalise(&self, logits: &Array, options: &SamplingOptions) -> Result<Array> {
+        let zero = mx::scalar(0.0);
+        let mut logits = logits.clone();
+        if options.repetition_penalty != 1.0 {
+            let seen = mx::greater(&mx::add(&self.prompt, &self.output)?, &zero)?;
+            let penalty = mx::scalar(options.repetition_penalty);
+            let is_positive = mx::greater(&logits, &zero)?;
+            let penalised =
+                mx::select(&is_positive, &mx::divide(&logits, &penalty)?, &mx::multiply(&logits, &penalty)?)?;
+            logits = mx::select(&seen, &penalised, &logits)?;
+        }
+        if options.presence_penalty != 0.0 {
+            let seen = mx::cast(&mx::greater(&self.output, &zero)?, Dtype::Float32)?;
+            logits = mx::subtract(&logits, &mx::multiply(&seen, &mx::scalar(options.presence_penalty))?)?;
+        }
+        if options.frequency_penalty != 0.0 {
+            logits = mx::subtract(&logits, &mx::multiply(&self.output, &mx::scalar(options.frequency_penalty))?)?;
+        }
+        Ok(logits)
+    }
+}
+
+/// Samples one token per row from `[N, V]` logits.
+pub fn sample(logits: &Array, rows: &mut [SampleRow<'_>]) -> Result<Sampled> {
+    let wants_scores = rows.iter().any(|row| row.options.n_logprobs.is_some());
+    let is_raw = rows.iter().all(|row| row.options.logit_bias.is_empty() && row.counts.is_none());
+    let is_greedy = rows.iter().all(|row| row.options.temperature == 0.0);
+    if is_raw && is_greedy && !wants_scores {
+        return Ok(Sampled { tokens: mx::argmax(logits, -1)?, scores: None });
+    }
+    let raw = mx::cast(logits, Dtype::Float32)?;
+    let adjusted = if is_raw { raw.clone() } else { adjust(&raw, rows)? };
+    let greedy = mx::argmax(&adjusted, -1)?;
+    let tokens = if is_greedy { greedy } else { draw(&adjusted, rows, &greedy)? };
+    for (row_idx, row) in rows.iter_mut().enumerate() {
+        if let Some(counts) = &mut row.counts {
+            counts.add(&mx::slice(&tokens, &[cut(0, row_idx)])?)?;
+        }
+    }
+    let n_top = rows.iter().filter_map(|row| row.options.n_logprobs).max();
+    let scores = n_top.map(|n_top| score(&raw, &tokens, n_top)).transpose()?;
+    Ok(Sampled { tokens, scores })
+}
+
+/// Log-probabilities of `tokens` `[N]` and of the `n_top` likeliest tokens under `[N, V]` logits.
+pub fn score(logits: &Array, tokens: &Array, n_top: usize) -> Result<Scores> {
+    let logits = mx::cast(logits, Dtype::Float32)?;
+    let total = mx::logsumexp(&logits, -1)?;
+    let indices = mx::reshape(tokens, &[tokens.dim(0), 1])?;
+    let logprobs = mx::subtract(&mx::take_along(&logits, &indices, -1)?, &total)?;
+    let n_vocab = logits.dim(-1);
+    let n_top = (n_top as i32).clamp(0, n_vocab);
+    if n_top == 0 {
+        return Ok(Scores { logprobs, top: None });
+    }
+    let order = mx::argpartition(&logits, n_vocab - n_top)?;
+    let ids = mx::slice(&order, &[Cut { axis: 1, start: n_vocab - n_top, stop: n_vocab }])?;
+    let values = mx::subtract(&mx::take_along(&logits, &ids, -1)?, &total)?;
+    Ok(Scores { logprobs, top: Some((ids, values)) })
+}
+
+fn cut(axis: usize, at: usize) -> Cut {
+    Cut { axis, start: at as i32, stop: at as i32 + 1 }
+}
+
+/// Applies logit bias and penalties row by row.
+fn adjust(logits: &Array, rows: &[SampleRow<'_>]) -> Result<Array> {
+    let mut adjusted = Vec::with_capacity(rows.len());
+    for (row_idx, row) in rows.iter().enumerate() {
+        let mut logits = mx::slice(logits, &[cut(0, row_idx)])?;
+        if !row.options.logit_bias.is_empty() {
+            let (ids, values): (Vec<i32>, Vec<f32>) =
+                row.options.logit_bias.iter().map(|(&token, &bias)| (token as i32, bias)).unzip();
+            let shape = [1, ids.len() as i32];
+            logits =
+                mx::scatter_add(&logits, &Array::from_slice(&ids, &shape), &Array::from_slice(&values, &shape), 1)?;
+        }
+        if let Some(counts) = &row.counts {
+            logits = counts.penalise(&logits, row.options)?;
+        }
+        adjusted.push(logits);
+    }
+    mx::concatenate(&adjusted.iter().collect::<Vec<_>>(), 0)
+}
+
+/// Draws from the filtered distribution; rows of temperature 0 keep `greedy`.
+fn draw(logits: &Array, rows: &[SampleRow<'_>], greedy: &Array) -> Result<Array> {
+    let column = |value: &dyn Fn(&SampleRow<'_>) -> f32| {
+        Array::from_slice(&rows.iter().map(value).collect::<Vec<_>>(), &[rows.len() as i32, 1])
+    };
+    let temperature = column(&|row| if row.options.temperature == 0.0 { 1.0 } else { row.options.temperature });
+    let mut scaled = mx::divide(logits, &temperature)?;
+    if let Some(threshold) = threshold(&scaled, rows)? {
+        scaled = mx::select(&mx::greater_equal(&scaled, &threshold)?, &scaled, &mx::scalar(f32::NEG_INFINITY))?;
+    }
+    let probs = mx::softmax(&scaled, -1)?;
+    let sums = mx::cumsum(&probs, -1)?;
+    let n_vocab = sums.dim(-1);
+    let total = mx::slice(&sums, &[cut(1, n_vocab as usize - 1)])?;
+    let target = mx::multiply(&total, &column(&|row| row.uniform.min(UNIFORM_MAX)))?;
+    // A parallel running sum may waver by a rounding error: only tokens that were kept can be drawn.
+    let sums = mx::select(&mx::greater(&probs, &mx::scalar(0.0))?, &sums, &mx::scalar(-1.0))?;
+    let drawn = mx::argmax(&mx::greater(&sums, &target)?, -1)?;
+    if rows.iter().all(|row| row.options.temperature != 0.0) {
+        return Ok(drawn);
+    }
+    let is_greedy: Vec<bool> = rows.iter().map(|row| row.options.temperature == 0.0).collect();
+    mx::select(&Array::from_slice(&is_greedy, &[rows.len() as i32]), greedy, &drawn)
+}
+
+/// `[N, 1]` least scaled logit that top-k, top-p and min-p keep; `None` when no row filters.
+fn threshold(scaled: &Array, rows: &[SampleRow<'_>]) -> Result<Option<Array>> {
+    let is_open = |row: &SampleRow<'_>| {
+        let SamplingOptions { temperature, top_k, top_p, min_p, .. } = *row.options;
+        temperature == 0.0 || (top_k == 0 && top_p >= 1.0 && min_p == 0.0)
+    };
+    if rows.iter().all(is_open) {
+        return Ok(None);
+    }
+    let shape = [rows.len() as i32, 1];
+    let n_vocab = scaled.dim(-1) as usize;
+    let likeliest = mx::max(scaled, -1)?;
+    let mut threshold = {
+        let floors: Vec<f32> = rows.iter().map(|row| row.options.min_p.ln()).collect(); // ln 0 = -inf keeps all
+        mx::add(&likeliest, &Array::from_slice(&floors, &shape))?
+    };
+    if rows.iter().any(|row| row.options.top_k > 0 || row.options.top_p < 1.0) {
+        let sorted = mx::sort(scaled, -1)?;
+        let kth: Vec<u32> = rows.iter().map(|row| kth(row.options.top_k, n_vocab)).collect();
+        let kth = mx::take_along(&sorted, &Array::from_slice(&kth, &shape), -1)?;
+        let floor = if rows.iter().any(|row| row.options.top_p < 1.0) { nucleus(&sorted, &kth, rows)? } else { kth };
+        threshold = mx::maximum(&threshold, &floor)?;
+    }
+    // Rounding must never drop the likeliest token.
+    Ok(Some(mx::minimum(&threshold, &likeliest)?))
+}
+
+/// Index of the `top_k`-th largest in ascending order.
+fn kth(top_k: usize, n_vocab: usize) -> u32 {
+    if top_k == 0 || top_k >= n_vocab { 0 } else { (n_vocab - top_k) as u32 }
+}
+
+/// `[N, 1]` least of the ascending `sorted` logits that top-p keeps among those not below `kth`.
+fn nucleus(sorted: &Array, kth: &Array, rows: &[SampleRow<'_>]) -> Result<Array> {
+    let kept = mx::select(&mx::greater_equal(sorted, kth)?, sorted, &mx::scalar(f32::NEG_INFINITY))?;
+    let sums = mx::cumsum(&mx::softmax(&kept, -1)?, -1)?;
+    // A token stays while those likelier than it sum to less than top_p: while the sum up to it exceeds 1 - top_p.
+    let excess: Vec<f32> =
+        rows.iter().map(|row| if row.options.top_p < 1.0 { 1.0 - row.options.top_p } else { -1.0 }).collect();
+    let stays = mx::greater(&sums, &Array::from_slice(&excess, &[rows.len() as i32, 1]))?;
+    let floor = mx::min(&mx::select(&stays, &kept, &mx::scalar(f32::INFINITY))?, -1)?;
+    mx::maximum(&floor, kth)
+}

@@ -1,0 +1,338 @@
+//! A checkpoint's tensors by name, checked and converted as families take them. Must not know any family.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tokbar_hub::safetensors::{Dtype as StoredDtype, Header, TensorInfo};
+
+use crate::LoadError;
+use crate::config::{Mode, Quantization, QuantizationConfig, read_json};
+use crate::mx::{self, Array, Dtype, Packed, Packing};
+
+/// How tensors become operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Compute {
+    /// Element type of dense tensors; `None` = as the file has them.
+    pub dtype: Option<Dtype>,
+    /// Whether packed matrices are unpacked at load.
+    pub packed: PackedWeights,
+    /// Which operations the layers use.
+    pub kernels: Kernels,
+}
+
+/// What becomes of packed matrices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PackedWeights {
+    /// Multiplied as they are.
+    Keep,
+    /// Unpacked once at load.
+    Unpack,
+}
+
+/// Which of two equal ways a layer computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kernels {
+    /// MLX's fused operations: kernels on a GPU, long chains of small operations on a CPU.
+    Fused,
+    /// As few primitives as possible, for backends where dispatch is what costs. f32 only.
+    Plain,
+}
+
+/// The files of a checkpoint and what their headers declare.
+pub struct WeightFiles {
+    paths: Vec<PathBuf>,
+    infos: BTreeMap<String, TensorInfo>,
+}
+
+impl WeightFiles {
+    /// Finds and checks the safetensors files of a checkpoint.
+    ///
+    /// # Errors
+    /// When there are none, a shard of the index is missing, or a file breaks the format.
+    pub fn open(dir: &Path) -> Result<Self, LoadError> {
+        let paths = find_shards(dir)?;
+        let mut infos = BTreeMap::new();
+        for path in &paths {
+            for (name, info) in Header::read(path)?.tensors {
+                if infos.insert(name.clone(), info).is_some() {
+                    let detail = format!("tensor {name} is in an earlier shard too");
+                    return Err(LoadError::Index { path: path.clone(), detail });
+                }
+            }
+        }
+        Ok(Self { paths, infos })
+    }
+
+    /// Bytes of all tensors as stored.
+    pub fn n_bytes(&self) -> u64 {
+        self.infos.values().map(|info| info.n_bytes).sum()
+    }
+
+    /// Element type of most floats.
+    pub fn float_dtype(&self) -> StoredDtype {
+        let n_bytes = |dtype: StoredDtype| -> u64 {
+            self.infos.values().filter(|info| info.dtype == dtype).map(|info| info.n_bytes).sum()
+        };
+        let floats = [StoredDtype::BF16, StoredDtype::F16, StoredDtype::F32];
+        floats.into_iter().max_by_key(|&dtype| n_bytes(dtype)).unwrap_or(StoredDtype::F32)
+    }
+
+    /// Declared tensors.
+    pub fn infos(&self) -> &BTreeMap<String, TensorInfo> {
+        &self.infos
+    }
+
+    /// The tensors, not read from disk until they are computed.
+    pub fn load<'p>(
+        &self,
+        compute: Compute,
+        quantization: Option<QuantizationConfig>,
+        progress: &'p mut dyn FnMut(LoadProgress),
+    ) -> Result<Weights<'p>, LoadError> {
+        let mut tensors = BTreeMap::new();
+        for path in &self.paths {
+            tensors.extend(mx::load_safetensors(path)?);
+        }
+        let progress = RefCell::new((LoadProgress { n_bytes: 0, n_bytes_total: self.n_bytes() }, progress));
+        Ok(Weights { tensors: RefCell::new(tensors), quantization, compute, n_bytes: Cell::new(0), progress })
+    }
+}
+
+fn find_shards(dir: &Path) -> Result<Vec<PathBuf>, LoadError> {
+    let index = dir.join("model.safetensors.index.json");
+    if index.exists() {
+        return indexed_shards(dir, &index);
+    }
+    let entries = std::fs::read_dir(dir).map_err(|source| LoadError::Read { path: dir.to_owned(), source })?;
+    let mut paths: Vec<_> =
+        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| is_weight_file(path)).collect();
+    paths.sort();
+    if paths.is_empty() { Err(LoadError::NoWeights { dir: dir.to_owned() }) } else { Ok(paths) }
+}
+
+fn is_weight_file(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    name.starts_with("model") && name.ends_with(".safetensors") && path.is_file()
+}
+
+fn indexed_shards(dir: &Path, index: &Path) -> Result<Vec<PathBuf>, LoadError> {
+    let wrong = |detail: &str| LoadError::Index { path: index.to_owned(), detail: detail.to_owned() };
+    let value = read_json(index)?;
+    let map = value.get("weight_map").and_then(Value::as_object).ok_or_else(|| wrong("it has no weight_map"))?;
+    let files: BTreeSet<_> = map.values().map(|file| file.as_str().unwrap_or_default()).collect();
+    let mut paths = Vec::new();
+    for file in files {
+        if Path::new(file).components().count() != 1 || !file.ends_with(".safetensors") {
+            return Err(wrong(&format!("{file:.200?} is no file name of a shard")));
+        }
+        let path = dir.join(file);
+        if !path.is_file() {
+            return Err(LoadError::MissingShard { file: file.to_owned(), dir: dir.to_owned() });
+        }
+        paths.push(path);
+    }
+    if paths.is_empty() { Err(wrong("its weight_map is empty")) } else { Ok(paths) }
+}
+
+/// Tensors not taken yet.
+pub struct Weights<'p> {
+    tensors: RefCell<BTreeMap<String, Array>>,
+    quantization: Option<QuantizationConfig>,
+    compute: Compute,
+    n_bytes: Cell<usize>,
+    progress: RefCell<(LoadProgress, &'p mut dyn FnMut(LoadProgress))>,
+}
+
+/// How much of a checkpoint has been read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoadProgress {
+    /// Bytes of the tensors taken so far, as stored.
+    pub n_bytes: u64,
+    /// Bytes of all tensors.
+    pub n_bytes_total: u64,
+}
+
+impl<'p> Weights<'p> {
+    /// The view of the whole checkpoint.
+    pub fn root(&self) -> At<'_, 'p> {
+        At { weights: self, path: String::new() }
+    }
+
+    /// Renames tensors; `None` drops one.
+    pub fn rename(&self, rename: impl Fn(&str) -> Option<String>) {
+        let tensors = std::mem::take(&mut *self.tensors.borrow_mut());
+        *self.tensors.borrow_mut() =
+            tensors.into_iter().filter_map(|(name, array)| Some((rename(&name)?, array))).collect();
+    }
+
+    /// Whether a tensor of that name is left.
+    pub fn contains(&self, name: &str) -> bool {
+        self.tensors.borrow().contains_key(name)
+    }
+
+    /// Names of the tensors nobody took.
+    pub fn left_over(&self) -> Vec<String> {
+        self.tensors.borrow().keys().cloned().collect()
+    }
+
+    /// Bytes of all tensors taken, as they are kept.
+    pub fn n_bytes(&self) -> usize {
+        self.n_bytes.get()
+    }
+}
+
+/// A dense or packed matrix `[out, in]`.
+#[derive(Clone, Debug)]
+pub enum Matrix {
+    /// `[out, in]`.
+    Dense(Array),
+    /// In MLX's packing.
+    Packed(Packed),
+}
+
+/// The tensors below a dotted path.
+#[derive(Clone)]
+pub struct At<'a, 'p> {
+    weights: &'a Weights<'p>,
+    path: String,
+}
+
+impl At<'_, '_> {
+    /// One level deeper.
+    pub fn at(&self, name: impl std::fmt::Display) -> Self {
+        let path = if self.path.is_empty() { name.to_string() } else { format!("{}.{name}", self.path) };
+        Self { weights: self.weights, path }
+    }
+
+    /// Which operations layers use.
+    pub fn kernels(&self) -> Kernels {
+        self.weights.compute.kernels
+    }
+
+    /// A tensor of floats in the compute type, read from disk now.
+    ///
+    /// # Errors
+    /// When it is missing, has another shape, or holds no floats.
+    pub fn tensor(&self, name: &str, shape: &[i32]) -> Result<Array, LoadError> {
+        let array = self.floats(name, shape)?;
+        self.keep(array)
+    }
+
+    /// The matrix `weight`, packed or not, not read from disk yet: pass it to [`At::keep_matrix`].
+    pub fn matrix(&self, n_out: i32, n_in: i32) -> Result<Matrix, LoadError> {
+        if !self.weights.contains(&self.at("scales").path) {
+            return Ok(Matrix::Dense(self.floats("weight", &[n_out, n_in])?));
+        }
+        let packed = self.packed(n_out, n_in)?;
+        match self.weights.compute.packed {
+            PackedWeights::Keep => Ok(Matrix::Packed(packed)),
+            PackedWeights::Unpack => {
+                let dtype = self.weights.compute.dtype.unwrap_or_else(|| packed.scales.dtype());
+                let dtype = if dtype == Dtype::Uint8 { Dtype::Float32 } else { dtype };
+                Ok(Matrix::Dense(mx::dequantize(&packed, dtype)?))
+            }
+        }
+    }
+
+    /// Reads a matrix from disk and counts it.
+    pub fn keep_matrix(&self, matrix: Matrix) -> Result<Matrix, LoadError> {
+        Ok(match matrix {
+            Matrix::Dense(array) => Matrix::Dense(self.keep(array)?),
+            Matrix::Packed(Packed { weight, scales, biases, packing }) => Matrix::Packed(Packed {
+                weight: self.keep(weight)?,
+                scales: self.keep(scales)?,
+                biases: biases.map(|biases| self.keep(biases)).transpose()?,
+                packing,
+            }),
+        })
+    }
+
+    /// Computes an array now, so that what it was made from can go, and counts its bytes.
+    pub fn keep(&self, array: Array) -> Result<Array, LoadError> {
+        mx::eval(&[&array])?;
+        self.weights.n_bytes.set(self.weights.n_bytes.get() + array.nbytes());
+        Ok(array)
+    }
+
+    fn floats(&self, name: &str, shape: &[i32]) -> Result<Array, LoadError> {
+        let (name, array) = self.take(name)?;
+        check_shape(&name, &array, shape)?;
+        if !array.dtype().is_float() {
+            return Err(wrong_dtype(&name, &array, "floats"));
+        }
+        match self.weights.compute.dtype {
+            Some(dtype) if dtype != array.dtype() => Ok(mx::cast(&array, dtype)?),
+            _ => Ok(array),
+        }
+    }
+
+    fn packed(&self, n_out: i32, n_in: i32) -> Result<Packed, LoadError> {
+        let Quantization { group_size, bits, mode } = self.packing()?;
+        let refuse = |detail| Err(LoadError::Quantization { path: self.path.clone(), detail });
+        let (n_in, bits_64) = (i64::from(n_in), i64::from(bits));
+        if n_in % i64::from(group_size) != 0 || n_in * bits_64 % 32 != 0 {
+            return refuse(format!("{n_in} inputs do not split into groups of {group_size} with {bits} bits"));
+        }
+        let n_groups = (n_in / i64::from(group_size)) as i32;
+        let (name, weight) = self.take("weight")?;
+        check_shape(&name, &weight, &[n_out, (n_in * bits_64 / 32) as i32])?;
+        if weight.dtype() != Dtype::Uint32 {
+            return Err(wrong_dtype(&name, &weight, "U32"));
+        }
+        let (name, scales) = self.take("scales")?;
+        check_shape(&name, &scales, &[n_out, n_groups])?;
+        let biases = if mode == Mode::Affine {
+            let (name, biases) = self.take("biases")?;
+            check_shape(&name, &biases, &[n_out, n_groups])?;
+            Some(biases)
+        } else {
+            None
+        };
+        if scales.dtype().is_float() != (mode == Mode::Affine) {
+            return Err(wrong_dtype(&name, &scales, "floats for affine packing, U8 for the others"));
+        }
+        Ok(Packed { weight, scales, biases, packing: Packing { group_size, bits, mode: mode_name(mode) } })
+    }
+
+    fn packing(&self) -> Result<Quantization, LoadError> {
+        let config = self.weights.quantization.as_ref();
+        config.and_then(|config| config.of(&self.path)).ok_or_else(|| LoadError::Quantization {
+            path: self.path.clone(),
+            detail:
+                "the weights are packed, but config.json has no quantization for them; convert the checkpoint again"
+                    .into(),
+        })
+    }
+
+    fn take(&self, name: &str) -> Result<(String, Array), LoadError> {
+        let name = self.at(name).path;
+        let taken = self.weights.tensors.borrow_mut().remove(&name);
+        let Some(array) = taken else { return Err(LoadError::MissingTensor { name }) };
+        let (progress, report) = &mut *self.weights.progress.borrow_mut();
+        progress.n_bytes += array.nbytes() as u64;
+        report(*progress);
+        Ok((name, array))
+    }
+}
+
+fn mode_name(mode: Mode) -> &'static std::ffi::CStr {
+    match mode {
+        Mode::Affine => c"affine",
+        Mode::Mxfp4 => c"mxfp4",
+        Mode::Mxfp8 => c"mxfp8",
+        Mode::Nvfp4 => c"nvfp4",
+    }
+}
+
+fn check_shape(name: &str, array: &Array, expected: &[i32]) -> Result<(), LoadError> {
+    if array.shape() == expected {
+        return Ok(());
+    }
+    Err(LoadError::Shape { name: name.to_owned(), found: array.shape().to_vec(), expected: expected.to_vec() })
+}
+
+fn wrong_dtype(name: &str, array: &Array, expected: &'static str) -> LoadError {
+    LoadError::Dtype { name: name.to_owned(), found: format!("{:?}", array.dtype()), expected }
+}
