@@ -10,9 +10,10 @@ use std::process::Command;
 
 use anyhow::{Context, bail};
 
-use crate::reference::{self, Reference};
+use crate::reference::Reference;
+use crate::repo::Profile;
 use crate::stages::Stages;
-use crate::{repo, setup, shell};
+use crate::{repo, setup};
 use figures::{Figures, table};
 use options::Options;
 
@@ -24,7 +25,7 @@ pub fn run(arguments: &[String]) -> anyhow::Result<()> {
     setup::ensure()?;
     let stages = Stages::new("bench");
     let reference = Reference::prepare(&stages)?;
-    let tokbar = build(&stages)?;
+    let tokbar = stages.run("release build of tokbar", || repo::build_tokbar(Profile::Release))?;
     let sides = Sides { tokbar, reference };
     for model in models(&sides.reference, &options, &stages)? {
         for &n_prompt in &options.prompt_tokens {
@@ -42,18 +43,11 @@ pub fn run(arguments: &[String]) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn build(stages: &Stages) -> anyhow::Result<PathBuf> {
-    stages.run("release build of tokbar", || {
-        shell::capture(repo::cargo()?.args(["build", "--release", "--package", "tokbar-app"]))
-    })?;
-    Ok(repo::target_dir()?.join("release/tokbar"))
-}
-
 fn models(reference: &Reference, options: &Options, stages: &Stages) -> anyhow::Result<Vec<PathBuf>> {
     if !options.models.is_empty() {
         return Ok(options.models.clone());
     }
-    let real = reference.dense(&reference::testkit()?.join(REAL_MODEL), stages)?;
+    let real = reference.dense(&repo::testkit()?.join(REAL_MODEL), stages)?;
     Ok(vec![real, reference.deep(stages)?])
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 
-use crate::reference::{self, Reference};
+use crate::reference::Reference;
 use crate::stages::Stages;
 use crate::{repo, shell};
 
@@ -32,14 +32,14 @@ fn models(stages: &Stages, arguments: &[String]) -> anyhow::Result<()> {
 fn chat(stages: &Stages) -> anyhow::Result<()> {
     let reference = Reference::prepare(stages)?;
     let mut call = reference.script("tokens.py");
-    call.arg(fixtures("chat/tests/fixtures")?).arg(reference::testkit()?);
+    call.arg(fixtures("chat/tests/fixtures")?).arg(repo::testkit()?);
     stages.run("token ids and templates", || shell::capture(&mut call)).map(drop)
 }
 
 fn real(stages: &Stages) -> anyhow::Result<()> {
     let reference = Reference::prepare(stages)?;
     for (name, folder) in REAL {
-        let dense = reference.dense(&reference::testkit()?.join(folder), stages)?;
+        let dense = reference.dense(&repo::testkit()?.join(folder), stages)?;
         let file = fixtures("app/tests/fixtures")?.join(format!("{name}.json"));
         ask(&reference, stages, name, (&dense, &file))?;
     }

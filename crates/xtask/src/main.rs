@@ -6,12 +6,19 @@
 use std::process::ExitCode;
 
 mod bench;
+mod files;
 mod golden;
+mod model;
+mod npm;
+mod packages;
+mod python;
 mod reference;
 mod repo;
+mod run;
 mod setup;
 mod shell;
 mod stages;
+mod test;
 mod tidy;
 
 /// One row of the subcommand table; each lives in a file of its name.
@@ -26,7 +33,10 @@ struct Subcommand {
 const SUBCOMMANDS: &[Subcommand] = &[
     Subcommand { name: "bench", arguments: "[--pairs N] [MODEL...]", about: "measure tokbar and mlx-lm in turn, print paired ratios", run: bench::run },
     Subcommand { name: "golden", arguments: "models|chat|real", about: "write what the Python reference says anew", run: golden::run },
+    Subcommand { name: "model", arguments: "[NAME...]", about: "bring small real models into .testkit: gemma3, smollm2", run: model::run },
+    Subcommand { name: "run", arguments: "[MODEL [OPTION...]]", about: "build for release and serve a model; SmolLM2 without MODEL", run: run::run },
     Subcommand { name: "setup", arguments: "", about: "prepare this machine and checkout: packages, MLX, bindings", run: setup::run },
+    Subcommand { name: "test", arguments: "", about: "run every check and test", run: test::run },
     Subcommand { name: "tidy", arguments: "", about: "check the rules that hold the architecture together", run: tidy::run },
 ];
 

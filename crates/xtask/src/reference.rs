@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context, ensure};
 
 use crate::stages::Stages;
-use crate::{repo, setup, shell};
+use crate::{packages, python, repo, shell};
 
 /// A prepared virtual environment.
 pub struct Reference {
@@ -26,12 +26,14 @@ impl Reference {
         let work = repo::target_dir()?.join("reference");
         let environment = work.join("venv");
         let wanted = fs::read_to_string(scripts.join("requirements.txt")).context("reading requirements.txt")?;
-        let stamp = environment.join("requirements.txt");
-        if fs::read_to_string(&stamp).ok().as_deref() != Some(&wanted) {
-            stages.run("mlx-lm in a virtual environment (about 200 MB)", || install(&scripts, &environment))?;
-            fs::write(&stamp, &wanted).with_context(|| format!("writing {}", stamp.display()))?;
-        }
-        Ok(Reference { python: environment.join("bin/python"), scripts, preload: setup::openblas(), work })
+        packages::ensure(packages::PYTHON, stages)?;
+        stages.run("mlx-lm in a virtual environment (about 200 MB)", || python::environment(&environment, &wanted))?;
+        Ok(Reference {
+            python: environment.join("bin/python"),
+            scripts,
+            preload: packages::library("libopenblas.so.0"),
+            work,
+        })
     }
 
     /// A call of one of the scripts, to be given its arguments.
@@ -78,28 +80,4 @@ impl Reference {
         fs::rename(&partial, &folder).with_context(|| format!("moving {} in place", partial.display()))?;
         Ok(folder)
     }
-}
-
-/// Folder of the test models: `TOKBAR_TESTKIT`, by default `.testkit` in the checkout.
-pub fn testkit() -> anyhow::Result<PathBuf> {
-    Ok(match std::env::var_os("TOKBAR_TESTKIT") {
-        Some(folder) => folder.into(),
-        None => repo::root()?.join(".testkit"),
-    })
-}
-
-fn install(scripts: &Path, environment: &Path) -> anyhow::Result<()> {
-    shell::capture(Command::new("python3").args(["-m", "venv", "--clear"]).arg(environment))?;
-    let mut pip = Command::new(environment.join("bin/python"));
-    pip.args([
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--only-binary=:all:",
-        "--requirement",
-    ]);
-    shell::capture(pip.arg(scripts.join("requirements.txt")))?;
-    Ok(())
 }

@@ -33,6 +33,38 @@ pub fn metadata() -> anyhow::Result<serde_json::Value> {
     serde_json::from_str(&text).context("reading the output of `cargo metadata`")
 }
 
+/// Folder of test models and test environments.
+pub fn testkit() -> anyhow::Result<PathBuf> {
+    match std::env::var_os("TOKBAR_TESTKIT") {
+        Some(given) => std::path::absolute(given).context("TOKBAR_TESTKIT"),
+        None => Ok(root()?.join(".testkit")),
+    }
+}
+
+/// How to build.
+#[derive(Clone, Copy)]
+pub enum Profile {
+    Dev,
+    Release,
+}
+
+/// Builds the `tokbar` program and returns where it is.
+pub fn build_tokbar(profile: Profile) -> anyhow::Result<PathBuf> {
+    let mut cargo = cargo()?;
+    cargo.args(["build", "--package", "tokbar-app", "--bin", "tokbar", "--message-format", "json-render-diagnostics"]);
+    if let Profile::Release = profile {
+        cargo.arg("--release");
+    }
+    let messages = shell::capture_with_progress(&mut cargo)?;
+    executable(&messages).context("Cargo built no `tokbar`")
+}
+
+/// The program that Cargo's JSON messages name, one message a line.
+fn executable(messages: &str) -> Option<PathBuf> {
+    let messages = messages.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    messages.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).next_back()
+}
+
 /// A text file that belongs to the checkout.
 pub struct TextFile {
     /// Relative to the root, with `/` between folders.
@@ -62,3 +94,7 @@ pub fn target_dir() -> anyhow::Result<PathBuf> {
     let folder = metadata["target_directory"].as_str().context("`cargo metadata` names no target directory")?;
     Ok(folder.into())
 }
+
+#[cfg(test)]
+#[path = "repo_tests.rs"]
+mod tests;

@@ -11,7 +11,6 @@ mod cargo_config;
 mod install;
 mod linux;
 mod macos;
-mod packages;
 mod pins;
 
 /// Prepares what is missing; quick when nothing is.
@@ -34,9 +33,4 @@ pub fn ensure() -> anyhow::Result<()> {
     }
     stages.finish();
     Ok(())
-}
-
-/// Path of OpenBLAS, where set-up installs it; a Mac has Accelerate instead.
-pub fn openblas() -> Option<String> {
-    packages::library("libopenblas.so.0")
 }

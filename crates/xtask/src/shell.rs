@@ -17,6 +17,25 @@ pub fn capture(command: &mut Command) -> anyhow::Result<String> {
     String::from_utf8(output.stdout).with_context(|| format!("`{}` printed text that is not UTF-8", line(command)))
 }
 
+/// Runs with this program's own input and output.
+pub fn show(command: &mut Command) -> anyhow::Result<()> {
+    let status = command.status().with_context(|| cannot_start(command))?;
+    if !status.success() {
+        bail!("{}", failed(command, status));
+    }
+    Ok(())
+}
+
+/// Returns standard output, while standard error is shown as it comes.
+pub fn capture_with_progress(command: &mut Command) -> anyhow::Result<String> {
+    command.stdin(Stdio::null()).stderr(Stdio::inherit());
+    let output = command.output().with_context(|| cannot_start(command))?;
+    if !output.status.success() {
+        bail!("{}", failed(command, output.status));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
 /// True if the command can be started and exits with status 0.
 pub fn succeeds(command: &mut Command) -> bool {
     command.stdin(Stdio::null()).output().is_ok_and(|output| output.status.success())

@@ -7,6 +7,8 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 
+use crate::files;
+
 /// Text of `mlx.toml` for an MLX installed in `install_dir`.
 pub fn text(install_dir: &Path) -> anyhow::Result<String> {
     let dir = install_dir.to_str().context("the cache folder's path is not UTF-8")?;
@@ -27,15 +29,9 @@ rustc-env = {{ OUT_DIR = "{dir}/bindings" }}
     ))
 }
 
-/// Writes the file in one step unless it already says the same; Cargo rebuilds nothing for an untouched file.
+/// Writes the file in one step; Cargo rebuilds nothing for an untouched one.
 pub fn write(repo_root: &Path, install_dir: &Path) -> anyhow::Result<()> {
-    let (path, text) = (repo_root.join(".cargo/mlx.toml"), text(install_dir)?);
-    if std::fs::read_to_string(&path).is_ok_and(|present| present == text) {
-        return Ok(());
-    }
-    let partial = path.with_extension("toml.partial");
-    std::fs::write(&partial, text).with_context(|| format!("writing {}", partial.display()))?;
-    std::fs::rename(&partial, &path).with_context(|| format!("writing {}", path.display()))
+    files::write_if_new(&repo_root.join(".cargo/mlx.toml"), &text(install_dir)?)
 }
 
 #[cfg(test)]

@@ -7,11 +7,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 
-use super::{packages, pins};
+use super::pins;
 use crate::stages::Stages;
-use crate::{repo, shell};
+use crate::{files, packages, python, repo, shell};
 
 /// Stands in for what mlx-c expects of Apple's compilers.
 const SHIM: &str = include_str!("mlx_c_linux.h");
@@ -23,50 +23,41 @@ pub fn is_complete(install_dir: &Path) -> bool {
 }
 
 fn expected_stamp() -> String {
-    format!("layout {}\n{} sha256:{}\n{SHIM}", pins::LAYOUT, pins::MLX_WHEEL, pins::MLX_WHEEL_SHA256)
+    format!("layout {}\n{}{SHIM}", pins::LAYOUT, pins::MLX_WHEEL.pinned())
 }
 
 /// Builds the folder anew and puts it in place.
 pub fn install(install_dir: &Path, stages: &Stages) -> anyhow::Result<()> {
-    let partial = beside(install_dir, "partial");
-    remove(&partial)?;
+    let partial = files::with_ending(install_dir, "partial");
+    files::remove_dir(&partial)?;
     let wheel = partial.join("wheel");
     fs::create_dir_all(&wheel).with_context(|| format!("creating {}", wheel.display()))?;
     let shim = partial.join("mlx_c_linux.h");
     fs::write(&shim, SHIM).with_context(|| format!("writing {}", shim.display()))?;
 
-    stages.run(&format!("wheel {} from PyPI (10 MB)", pins::MLX_WHEEL), || unpack_wheel(&wheel))?;
+    stages.run(&format!("wheel {} from PyPI (10 MB)", pins::MLX_WHEEL.requirement), || unpack_wheel(&wheel))?;
     let mlx_c = stages.run("sources of all dependencies", mlx_c_dir)?;
     stages.run("mlx-c, compiled with CMake (about 90 s of one core)", || build_mlx_c(&mlx_c, &partial, &shim))?;
     stages.run("Rust bindings of mlx-c (builds bindgen first)", || generate_bindings(&mlx_c, &partial, &shim))?;
     stages.run("loading the result", || check_loads(&partial.join("lib/libmlxc.so")))?;
 
     fs::write(partial.join(STAMP), expected_stamp()).context("writing the stamp")?;
-    put_in_place(&partial, install_dir)
+    files::replace_dir(&partial, install_dir)
 }
 
 fn unpack_wheel(wheel: &Path) -> anyhow::Result<()> {
     let download = wheel.with_file_name("download");
-    fs::create_dir_all(&download)?;
-    let requirements = download.join("requirements.txt");
-    fs::write(&requirements, format!("{} --hash=sha256:{}\n", pins::MLX_WHEEL, pins::MLX_WHEEL_SHA256))?;
-    shell::capture(
-        python()
-            .args(["-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"])
-            .args(["--only-binary=:all:", "--require-hashes", "--dest"])
-            .args([&download, Path::new("--requirement"), &requirements]),
-    )?;
-    let file = only_entry(&download, |name| name.ends_with(".whl"))?;
-    shell::capture(python().args(["-m", "zipfile", "--extract"]).args([&file, wheel]))?;
-    remove(&download)?;
+    python::download(&[pins::MLX_WHEEL], &download)?;
+    python::unpack(&files::only_entry(&download, |name| name.ends_with(".whl"))?, wheel)?;
+    files::remove_dir(&download)?;
     use_openblas(&wheel.join("mlx_cpu.libs"))
 }
 
 /// The wheel carries the slow reference BLAS; matrix products are about 20 times faster with OpenBLAS in its place.
 fn use_openblas(libs: &Path) -> anyhow::Result<()> {
     let openblas = packages::library("libopenblas.so.0").context("libopenblas.so.0 is not installed")?;
-    let blas = only_entry(libs, |name| name.starts_with("libblas-"))?;
-    fs::rename(&blas, beside(&blas, "orig"))?;
+    let blas = files::only_entry(libs, |name| name.starts_with("libblas-"))?;
+    fs::rename(&blas, files::with_ending(&blas, "orig"))?;
     std::os::unix::fs::symlink(&openblas, &blas).with_context(|| format!("linking {} to {openblas}", blas.display()))
 }
 
@@ -111,7 +102,7 @@ fn build_mlx_c(mlx_c: &Path, partial: &Path, shim: &Path) -> anyhow::Result<()> 
     let lib = partial.join("lib");
     fs::create_dir(&lib)?;
     fs::rename(build.join("libmlxc.so"), lib.join("libmlxc.so")).context("CMake built no libmlxc.so")?;
-    remove(&build)
+    files::remove_dir(&build)
 }
 
 fn generate_bindings(mlx_c: &Path, partial: &Path, shim: &Path) -> anyhow::Result<()> {
@@ -125,46 +116,5 @@ fn generate_bindings(mlx_c: &Path, partial: &Path, shim: &Path) -> anyhow::Resul
 /// Lets the dynamic linker resolve every library now, with its own words if one is missing or too new.
 fn check_loads(library: &Path) -> anyhow::Result<()> {
     let script = "import ctypes, os, sys; ctypes.CDLL(sys.argv[1], mode=os.RTLD_NOW)";
-    shell::capture(python().args(["-c", script]).arg(library)).map(drop)
-}
-
-fn put_in_place(partial: &Path, install_dir: &Path) -> anyhow::Result<()> {
-    let old = beside(install_dir, "old");
-    remove(&old)?;
-    if install_dir.exists() {
-        fs::rename(install_dir, &old).with_context(|| format!("moving {} aside", install_dir.display()))?;
-    }
-    fs::rename(partial, install_dir).with_context(|| format!("moving the result to {}", install_dir.display()))?;
-    remove(&old)
-}
-
-/// The path with one more ending.
-fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{ending}"));
-    name.into()
-}
-
-fn python() -> Command {
-    Command::new("python3")
-}
-
-fn remove(dir: &Path) -> anyhow::Result<()> {
-    match fs::remove_dir_all(dir) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("removing {}", dir.display()))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// The one file of a folder whose name fits.
-fn only_entry(dir: &Path, fits: impl Fn(&str) -> bool) -> anyhow::Result<PathBuf> {
-    let entries = fs::read_dir(dir).with_context(|| format!("reading {}", dir.display()))?;
-    let names = entries.flatten().filter(|entry| entry.file_name().to_str().is_some_and(&fits));
-    let found: Vec<PathBuf> = names.map(|entry| entry.path()).collect();
-    match <[PathBuf; 1]>::try_from(found) {
-        Ok([path]) => Ok(path),
-        Err(found) => bail!("expected one fitting file in {}, found {}", dir.display(), found.len()),
-    }
+    shell::capture(python::python().args(["-c", script]).arg(library)).map(drop)
 }

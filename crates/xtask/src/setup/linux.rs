@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 
-use super::{cargo_config, install, packages, pins};
-use crate::repo;
+use super::{cargo_config, install, pins};
 use crate::stages::Stages;
+use crate::{packages, repo};
 
 /// Does what is missing.
 pub fn prepare(stages: &Stages) -> anyhow::Result<()> {
@@ -18,20 +18,13 @@ pub fn prepare(stages: &Stages) -> anyhow::Result<()> {
         let lock = lock(&dev_dir, stages)?;
         // Another checkout's set-up may have finished while this one waited.
         if !install::is_complete(&install_dir) {
-            install_packages(stages)?;
+            packages::ensure(packages::BUILD, stages)?;
+            packages::ensure(packages::PYTHON, stages)?;
             install::install(&install_dir, stages)?;
         }
         lock.unlock().context("releasing the set-up lock")?;
     }
     cargo_config::write(&repo::root()?, &install_dir)
-}
-
-fn install_packages(stages: &Stages) -> anyhow::Result<()> {
-    let missing = packages::missing();
-    if missing.is_empty() {
-        return Ok(());
-    }
-    stages.run(&format!("Debian packages ({})", missing.join(" ")), || packages::install(&missing))
 }
 
 /// Folder that all checkouts of this user share: `$XDG_CACHE_HOME/tokbar/dev`, by default under `~/.cache`.

@@ -1,10 +1,14 @@
 //! Versions that have to fit one another. To raise MLX, change these together with `mlx-rs` and `mlx-sys` in the root
 //! `Cargo.toml`; set-up checks that mlx-c asks for the same MLX.
 
+use crate::python::Wheel;
+
 /// The MLX that `mlx-sys` wraps; the wheel has the same number.
 pub const MLX_VERSION: &str = "0.32.2";
-/// The wheel with `libmlx.so`, headers and CMake files (CPU backend), as `pip` names it, and its SHA-256.
-pub const MLX_WHEEL: &str = "mlx-cpu==0.32.2";
-pub const MLX_WHEEL_SHA256: &str = "fc5d31b90fc4f457b2f9614ed45651a567d22a6a11a03d114a90a4e10bdd8878";
+/// The wheel with `libmlx.so`, headers and CMake files (CPU backend).
+pub const MLX_WHEEL: Wheel = Wheel {
+    requirement: "mlx-cpu==0.32.2",
+    sha256: &["fc5d31b90fc4f457b2f9614ed45651a567d22a6a11a03d114a90a4e10bdd8878"],
+};
 /// Rises when set-up lays out the folder in another way, or with other options.
 pub const LAYOUT: u32 = 1;

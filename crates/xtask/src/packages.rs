@@ -1,4 +1,4 @@
-//! Debian packages that the Linux build needs, each with the sign that it is there.
+//! System packages by their Debian names, each with the sign that what it brings is there.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,6 +6,7 @@ use std::process::Command;
 use anyhow::bail;
 
 use crate::shell;
+use crate::stages::Stages;
 
 enum Sign {
     /// A program that answers `--version`.
@@ -20,22 +21,37 @@ enum Sign {
     Llvm(&'static str),
 }
 
-const PACKAGES: &[(&str, Sign)] = &[
-    ("g++", Sign::Program("c++")),
-    ("make", Sign::Program("make")),
-    ("cmake", Sign::Program("cmake")),
-    ("clang", Sign::Program("clang")),
-    ("libclang-dev", Sign::Llvm("libclang.so")),
-    ("libfmt-dev", Sign::File("/usr/include/fmt/format.h")),
-    ("libopenblas0", Sign::Library("libopenblas.so.0")),
-    ("python3", Sign::Program("python3")),
-    ("python3-pip", Sign::PythonModule("pip")),
-    ("python3-venv", Sign::PythonModule("ensurepip")),
+/// A package and the sign that what it brings is there, from whatever source.
+pub struct Package(&'static str, Sign);
+
+/// What building MLX's C interface and its bindings takes.
+pub const BUILD: &[Package] = &[
+    Package("g++", Sign::Program("c++")),
+    Package("make", Sign::Program("make")),
+    Package("cmake", Sign::Program("cmake")),
+    Package("clang", Sign::Program("clang")),
+    Package("libclang-dev", Sign::Llvm("libclang.so")),
+    Package("libfmt-dev", Sign::File("/usr/include/fmt/format.h")),
+    Package("libopenblas0", Sign::Library("libopenblas.so.0")),
 ];
 
-/// Packages that are not there.
-pub fn missing() -> Vec<&'static str> {
-    PACKAGES.iter().filter(|(_, sign)| !present(sign)).map(|(package, _)| *package).collect()
+/// What downloading wheels takes, and running programs from them.
+pub const PYTHON: &[Package] = &[
+    Package("python3", Sign::Program("python3")),
+    Package("python3-pip", Sign::PythonModule("pip")),
+    Package("python3-venv", Sign::PythonModule("ensurepip")),
+];
+
+/// What downloading npm packages takes, and running programs from them.
+pub const NODE: &[Package] = &[Package("nodejs", Sign::Program("node")), Package("npm", Sign::Program("npm"))];
+
+/// Installs what is missing of these.
+pub fn ensure(packages: &[Package], stages: &Stages) -> anyhow::Result<()> {
+    let missing: Vec<&str> = packages.iter().filter(|package| !present(&package.1)).map(|package| package.0).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    stages.run(&format!("packages ({})", missing.join(" ")), || install(&missing))
 }
 
 fn present(sign: &Sign) -> bool {
@@ -74,7 +90,7 @@ fn library_in<'a>(listing: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// Installs packages, as root or by `sudo` without a password; otherwise stops with the command to run.
-pub fn install(packages: &[&str]) -> anyhow::Result<()> {
+fn install(packages: &[&str]) -> anyhow::Result<()> {
     let command = format!("apt-get install -y --no-install-recommends {}", packages.join(" "));
     if !shell::succeeds(Command::new("apt-get").arg("--version")) {
         bail!(
