@@ -117,7 +117,7 @@ def main():
     parser.add_argument("dir", type=Path)
     parser.add_argument("names", nargs="*", help="fixtures to make; all of them if none is named")
     parser.add_argument("--check", action="store_true")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     makers = {name: lambda name=name, spec=spec: golden(name, spec) for name, spec in FIXTURES.items()}
     makers["rope"] = lambda: rope_cases.golden(encoded)
     for name in args.names or makers:

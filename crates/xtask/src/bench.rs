@@ -13,12 +13,9 @@ use anyhow::{Context, bail};
 use crate::reference::Reference;
 use crate::repo::Profile;
 use crate::stages::Stages;
-use crate::{repo, setup};
+use crate::{model, repo, setup};
 use figures::{Figures, table};
 use options::Options;
-
-/// The real model of the benchmark, as the test kit names its folder.
-const REAL_MODEL: &str = "SmolLM2-135M-Instruct";
 
 pub fn run(arguments: &[String]) -> anyhow::Result<()> {
     let options = Options::parse(arguments)?;
@@ -27,7 +24,7 @@ pub fn run(arguments: &[String]) -> anyhow::Result<()> {
     let reference = Reference::prepare(&stages)?;
     let tokbar = stages.run("release build of tokbar", || repo::build_tokbar(Profile::Release))?;
     let sides = Sides { tokbar, reference };
-    for model in models(&sides.reference, &options, &stages)? {
+    for model in sides.models(&options, &stages)? {
         for &n_prompt in &options.prompt_tokens {
             let prompt = write_prompt(&sides.reference.work, &model, n_prompt)?;
             let pairs = sides.pairs(&model, &prompt, &options, &stages)?;
@@ -43,14 +40,6 @@ pub fn run(arguments: &[String]) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn models(reference: &Reference, options: &Options, stages: &Stages) -> anyhow::Result<Vec<PathBuf>> {
-    if !options.models.is_empty() {
-        return Ok(options.models.clone());
-    }
-    let real = reference.dense(&repo::testkit()?.join(REAL_MODEL), stages)?;
-    Ok(vec![real, reference.deep(stages)?])
-}
-
 /// Both programs under measurement.
 struct Sides {
     tokbar: PathBuf,
@@ -58,6 +47,14 @@ struct Sides {
 }
 
 impl Sides {
+    fn models(&self, options: &Options, stages: &Stages) -> anyhow::Result<Vec<PathBuf>> {
+        if !options.models.is_empty() {
+            return Ok(options.models.clone());
+        }
+        let imported = model::bring(&model::SMOLLM2, &self.tokbar, stages)?;
+        Ok(vec![self.reference.dense(&imported, stages)?, self.reference.deep(stages)?])
+    }
+
     /// Runs both in turn; each pair is tokbar's figures and mlx-lm's, taken right after one another.
     fn pairs(
         &self,

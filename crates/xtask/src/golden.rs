@@ -5,11 +5,9 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 
 use crate::reference::Reference;
+use crate::repo::Profile;
 use crate::stages::Stages;
-use crate::{repo, shell};
-
-/// Models whose real weights are asked: the fixture's name, the folder in the test kit.
-const REAL: &[(&str, &str)] = &[("gemma3", "gemma-3-270m"), ("smollm2", "SmolLM2-135M-Instruct")];
+use crate::{model, repo, setup, shell};
 
 /// `models [--check] [NAME...]`: logits of tiny models. `chat`: token ids and templates. `real`: what real models say.
 pub fn run(arguments: &[String]) -> anyhow::Result<()> {
@@ -31,6 +29,7 @@ fn models(stages: &Stages, arguments: &[String]) -> anyhow::Result<()> {
 
 fn chat(stages: &Stages) -> anyhow::Result<()> {
     let reference = Reference::prepare(stages)?;
+    imported(stages)?;
     let mut call = reference.script("tokens.py");
     call.arg(fixtures("chat/tests/fixtures")?).arg(repo::testkit()?);
     stages.run("token ids and templates", || shell::capture(&mut call)).map(drop)
@@ -38,12 +37,19 @@ fn chat(stages: &Stages) -> anyhow::Result<()> {
 
 fn real(stages: &Stages) -> anyhow::Result<()> {
     let reference = Reference::prepare(stages)?;
-    for (name, folder) in REAL {
-        let dense = reference.dense(&repo::testkit()?.join(folder), stages)?;
-        let file = fixtures("app/tests/fixtures")?.join(format!("{name}.json"));
-        ask(&reference, stages, name, (&dense, &file))?;
+    for (model, folder) in model::MODELS.iter().zip(imported(stages)?) {
+        let dense = reference.dense(&folder, stages)?;
+        let file = fixtures("app/tests/fixtures")?.join(format!("{}.json", model.name));
+        ask(&reference, stages, model.name, (&dense, &file))?;
     }
     Ok(())
+}
+
+/// The folders of the real models.
+fn imported(stages: &Stages) -> anyhow::Result<Vec<PathBuf>> {
+    setup::ensure()?;
+    let tokbar = stages.run("building tokbar", || repo::build_tokbar(Profile::Dev))?;
+    model::MODELS.iter().map(|model| model::bring(model, &tokbar, stages)).collect()
 }
 
 fn ask(reference: &Reference, stages: &Stages, name: &str, (dense, file): (&Path, &Path)) -> anyhow::Result<()> {

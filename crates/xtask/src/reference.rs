@@ -1,13 +1,14 @@
 //! The Python side that our numbers are compared with: pinned packages in a virtual environment, and our scripts.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 
 use crate::stages::Stages;
-use crate::{packages, python, repo, shell};
+use crate::{files, packages, python, repo, shell};
 
 /// A prepared virtual environment.
 pub struct Reference {
@@ -48,36 +49,43 @@ impl Reference {
         command
     }
 
-    /// An imported model with its weights dequantized to f32, made once.
+    /// An imported model with its weights dequantized to f32, made anew when the import changes.
     pub fn dense(&self, source: &Path, stages: &Stages) -> anyhow::Result<PathBuf> {
-        ensure!(
-            source.join("config.json").is_file(),
-            "no imported model in {}: set TOKBAR_TESTKIT to the folder that holds the test models",
-            source.display()
-        );
         let name = source.file_name().context("a model folder needs a name")?.to_string_lossy();
-        self.checkpoint(&format!("{name}-f32"), stages, |call, folder| call.arg("dense").arg(folder).arg(source))
+        let stamp = source.join("stamp");
+        let import = fs::read_to_string(&stamp).with_context(|| format!("reading {}", stamp.display()))?;
+        let source = source.as_os_str();
+        self.checkpoint(&Checkpoint { name: &format!("{name}-f32"), how: "dense", source: &[source], import }, stages)
     }
 
-    /// The deep tiny model: 28 layers of almost nothing, made once.
+    /// The deep tiny model: 28 layers of almost nothing.
     pub fn deep(&self, stages: &Stages) -> anyhow::Result<PathBuf> {
-        self.checkpoint("deep-tiny", stages, |call, folder| call.arg("deep").arg(folder))
+        self.checkpoint(&Checkpoint { name: "deep-tiny", how: "deep", source: &[], import: String::new() }, stages)
     }
 
-    fn checkpoint(
-        &self,
-        name: &str,
-        stages: &Stages,
-        arguments: impl for<'a> FnOnce(&'a mut Command, &Path) -> &'a mut Command,
-    ) -> anyhow::Result<PathBuf> {
-        let folder = self.work.join("models").join(name);
-        if folder.is_dir() {
+    fn checkpoint(&self, wanted: &Checkpoint<'_>, stages: &Stages) -> anyhow::Result<PathBuf> {
+        let folder = self.work.join("models").join(wanted.name);
+        let script = fs::read_to_string(self.scripts.join("checkpoints.py")).context("reading checkpoints.py")?;
+        let stamp = format!("{}{script}", wanted.import);
+        if files::says(&folder.join("stamp"), &stamp) {
             return Ok(folder);
         }
-        let partial = folder.with_extension("partial");
+        let partial = files::with_ending(&folder, "partial");
+        files::empty_dir(&partial)?;
         let mut call = self.script("checkpoints.py");
-        stages.run(&format!("model {name}"), || shell::capture(arguments(&mut call, &partial)))?;
-        fs::rename(&partial, &folder).with_context(|| format!("moving {} in place", partial.display()))?;
+        call.arg(wanted.how).arg(&partial).args(wanted.source);
+        stages.run(&format!("model {}", wanted.name), || shell::capture(&mut call))?;
+        fs::write(partial.join("stamp"), stamp).context("writing the stamp")?;
+        files::replace_dir(&partial, &folder)?;
         Ok(folder)
     }
+}
+
+/// A checkpoint that a script of ours makes.
+struct Checkpoint<'a> {
+    name: &'a str,
+    how: &'a str,
+    source: &'a [&'a OsStr],
+    /// What the source was made from.
+    import: String,
 }
