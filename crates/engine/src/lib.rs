@@ -23,7 +23,7 @@ pub use backend::{
 pub use engine::{Engine, EngineOptions, StartError, SubmitError};
 pub use outputs::Outputs;
 pub use request::{FinishReason, Output, Request, Usage};
-pub use sampling::{SamplingError, SamplingOptions};
+pub use sampling::{N_LOGPROBS_MAX, SamplingError, SamplingOptions};
 pub use stats::Stats;
 
 /// A token's index in the vocabulary.

@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::TokenId;
 
+/// Most log-probabilities reported per token.
+pub const N_LOGPROBS_MAX: usize = 128;
+
 /// How the next token is chosen from the logits. Order: logit bias, penalties, temperature, top-k, top-p, min-p, draw.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SamplingOptions {
@@ -25,7 +28,8 @@ pub struct SamplingOptions {
     pub logit_bias: BTreeMap<TokenId, f32>,
     /// Source of every draw of this request.
     pub seed: u64,
-    /// Report the log-probability of each token and of the `n` likeliest; `None` = report nothing.
+    /// Report the log-probability of each token and of the `n` likeliest, at most [`N_LOGPROBS_MAX`]; `None` = report
+    /// nothing.
     pub n_logprobs: Option<usize>,
 }
 
@@ -65,6 +69,9 @@ impl SamplingOptions {
                 return Err(SamplingError::OutOfRange { name, value, low, high });
             }
         }
+        if let Some(n_logprobs) = self.n_logprobs.filter(|n| *n > N_LOGPROBS_MAX) {
+            return Err(SamplingError::TooManyLogprobs { n_logprobs });
+        }
         match self.logit_bias.iter().find(|(token, bias)| **token as usize >= n_vocab || !bias.is_finite()) {
             Some((token, bias)) => Err(SamplingError::LogitBias { token: *token, bias: *bias, n_vocab }),
             None => Ok(()),
@@ -93,7 +100,9 @@ pub enum SamplingError {
         high: f32,
     },
     /// A bias for a token that does not exist, or one that is not finite.
-    #[error("logit_bias of token {token} is {bias}; tokens run from 0 to {n_vocab} and biases must be finite")]
+    #[error(
+        "logit_bias of token {token} is {bias}; tokens run from 0 to {n_vocab}, exclusive, and biases must be finite"
+    )]
     LogitBias {
         /// The token named.
         token: TokenId,
@@ -102,4 +111,14 @@ pub enum SamplingError {
         /// Vocabulary size.
         n_vocab: usize,
     },
+    /// More log-probabilities than are worth reporting.
+    #[error("{n_logprobs} log-probabilities per token were asked for, but at most {N_LOGPROBS_MAX} are reported")]
+    TooManyLogprobs {
+        /// As given.
+        n_logprobs: usize,
+    },
 }
+
+#[cfg(test)]
+#[path = "sampling_tests.rs"]
+mod tests;
