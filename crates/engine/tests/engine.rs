@@ -1,51 +1,111 @@
 //! The engine on its real thread, with a backend whose every wrong row shows in the output.
-
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 
 use tokbar_engine::fake::{FakeBackend, FakeOptions, Probe, expected_tokens};
-use tokbar_engine::{Engine, EngineOptions, FinishReason, Output, Outputs, Request, SamplingOptions};
+use tokbar_engine::{
+    Engine, EngineOptions, FinishReason, ModelInfo, Output, Outputs, Request, SamplingOptions, StartError, Usage,
+};
 
-fn start(fake: FakeOptions, options: EngineOptions) -> (Engine, Arc<Probe>) {
-    let backend = FakeBackend::new(fake);
-    let probe = backend.probe();
-    let backend = std::sync::Mutex::new(Some(backend));
-    let engine = Engine::start(move || Ok(Box::new(backend.into_inner().unwrap().unwrap())), options).unwrap();
-    (engine, probe)
+#[path = "engine/concurrency.rs"]
+mod concurrency;
+#[path = "engine/failures.rs"]
+mod failures;
+#[path = "engine/limits.rs"]
+mod limits;
+#[path = "engine/receivers.rs"]
+mod receivers;
+#[path = "engine/shutdown.rs"]
+mod shutdown;
+
+/// A running engine and all there is to check it by.
+struct Bench {
+    engine: Engine,
+    probe: Arc<Probe>,
+    fake: FakeOptions,
 }
 
-fn request(prompt: &[u32], max_tokens: usize) -> Request {
+impl Bench {
+    fn start(fake: FakeOptions, options: EngineOptions) -> Self {
+        Self::try_start(fake, options).unwrap()
+    }
+
+    fn try_start(fake: FakeOptions, options: EngineOptions) -> Result<Self, StartError> {
+        let (probe, is_probe) = std::sync::mpsc::channel();
+        let for_backend = fake.clone();
+        let load = move || {
+            let backend = FakeBackend::new(for_backend);
+            probe.send(backend.probe())?;
+            Ok(Box::new(backend) as _)
+        };
+        let engine = Engine::start(load, options)?;
+        Ok(Self { engine, probe: is_probe.recv().unwrap(), fake })
+    }
+
+    fn submit(&self, request: &Request) -> Outputs {
+        self.engine.submit(request.clone()).unwrap()
+    }
+
+    /// Reads to the end and checks that all of what the request alone yields came.
+    fn check_whole(&self, request: &Request, mut outputs: Outputs) {
+        let (tokens, reason, usage) = drain(&mut outputs);
+        assert_eq!(tokens, expected_tokens(&self.fake, request));
+        assert!(matches!(reason, FinishReason::Stop | FinishReason::Length), "{reason:?}");
+        assert_eq!(usage, Usage { n_prompt: request.prompt.len(), n_cached: 0, n_output: tokens.len() });
+        assert_eq!(outputs.blocking_next(), None);
+    }
+
+    /// Waits until the backend holds nothing, then shuts down and checks that the backend is gone.
+    fn check_nothing_left(self) {
+        self.probe.wait_until(|seen| seen.n_open == 0 && seen.n_tokens == 0);
+        self.engine.shutdown();
+        assert!(self.probe.seen().is_dropped);
+        let stats = self.engine.stats();
+        assert_eq!((stats.n_running, stats.n_waiting, stats.n_kv_tokens), (0, 0, 0));
+        assert_eq!(stats.memory_bytes, self.fake.info.weight_bytes);
+    }
+}
+
+fn fake() -> FakeOptions {
+    let info = ModelInfo { n_vocab: 500, n_context: 2000, eos: vec![0], kv_bytes_per_token: 4, weight_bytes: 1000 };
+    FakeOptions { info, ..FakeOptions::default() }
+}
+
+fn options() -> EngineOptions {
+    EngineOptions { token_budget: 64, n_rows_max: 8, n_waiting_max: 64, kv_budget_bytes: None }
+}
+
+/// A request whose tokens differ from those of other `n`s, and which ends by its limit alone.
+fn request(n: u32, max_tokens: usize) -> Request {
     Request {
-        prompt: prompt.to_vec(),
-        sampling: SamplingOptions::default(),
+        prompt: (0..10 + n % 90).map(|i| (i * 31 + n) % 500).collect(),
+        sampling: SamplingOptions { seed: n.into(), temperature: 1.0, ..SamplingOptions::default() },
         max_tokens,
         stop_tokens: Vec::new(),
-        ignore_eos: false,
+        ignore_eos: true,
         score_prompt: false,
     }
 }
 
-fn drain(outputs: &mut Outputs) -> (Vec<u32>, FinishReason) {
+fn drain(outputs: &mut Outputs) -> (Vec<u32>, FinishReason, Usage) {
     let mut tokens = Vec::new();
     while let Some(output) = outputs.blocking_next() {
         match output {
             Output::Token(score) => tokens.push(score.token),
-            Output::Finish { reason, .. } => return (tokens, reason),
-            _ => {}
+            Output::Finish { reason, usage } => return (tokens, reason, usage),
+            Output::Prefill { .. } | Output::Prompt(_) => {}
         }
     }
     panic!("no finish");
 }
 
-#[test]
-fn a_lone_request_yields_its_tokens_and_leaves_nothing() {
-    let fake = FakeOptions::default();
-    let (engine, probe) = start(fake.clone(), EngineOptions::default());
-    let request = request(&[1, 2, 3], 100);
-    let (tokens, reason) = drain(&mut engine.submit(request.clone()).unwrap());
-    assert_eq!(tokens, expected_tokens(&fake, &request));
-    assert_eq!(reason, FinishReason::Length);
-    engine.shutdown();
-    assert_eq!((probe.seen().n_open, probe.seen().n_tokens, probe.seen().is_dropped), (0, 0, true));
+fn next_token(outputs: &mut Outputs) -> u32 {
+    loop {
+        match outputs.blocking_next() {
+            Some(Output::Token(score)) => return score.token,
+            Some(Output::Prefill { .. } | Output::Prompt(_)) => {}
+            other => panic!("no token but {other:?}"),
+        }
+    }
 }

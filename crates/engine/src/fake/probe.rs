@@ -23,6 +23,8 @@ pub struct Seen {
     pub n_submits: usize,
     /// Calls of `collect` that began so far.
     pub n_collects: usize,
+    /// Calls of `collect` that were let through so far; a held one is not.
+    pub n_collected: usize,
     /// Whether the backend was dropped.
     pub is_dropped: bool,
     is_held: bool,
@@ -72,8 +74,11 @@ impl Probe {
         })
     }
 
-    pub(super) fn wait_for_release(&self) {
-        self.wait_until(|seen| !seen.is_held);
+    /// Waits while held.
+    pub(super) fn pass(&self) {
+        let wait = self.changed.wait_while(self.lock(), |seen| seen.is_held);
+        wait.unwrap_or_else(PoisonError::into_inner).n_collected += 1;
+        self.changed.notify_all();
     }
 
     fn lock(&self) -> MutexGuard<'_, Seen> {
