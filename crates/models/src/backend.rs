@@ -9,7 +9,6 @@ use tokbar_engine::{
     StepOutput, TokenId,
 };
 
-use crate::LoadError;
 use crate::cache::KvCache;
 use crate::families::Model;
 use crate::flight::{Flight, FlightRow, HostScores, Start, step_error};
@@ -18,6 +17,7 @@ use crate::mx::{self, Array, Cut, Device};
 use crate::pass::{Pass, PassRow};
 use crate::sample::{Counts, SampleRow, Sampled, sample, score};
 use crate::weights::LoadProgress;
+use crate::{LoadError, LoadResult};
 
 /// Most steps in flight.
 const N_IN_FLIGHT_MAX: usize = 2;
@@ -49,7 +49,7 @@ impl MlxBackend {
     ///
     /// # Errors
     /// When a file is missing, damaged or contradicts another, the architecture is unknown, or memory runs out.
-    pub fn load(dir: &Path, options: &LoadOptions, progress: &mut dyn FnMut(LoadProgress)) -> Result<Self, LoadError> {
+    pub fn load(dir: &Path, options: &LoadOptions, progress: &mut dyn FnMut(LoadProgress)) -> LoadResult<Self> {
         let loaded = load(dir, options, progress)?;
         Ok(Self {
             model: loaded.model,

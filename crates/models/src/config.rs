@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::LoadError;
+use crate::{LoadError, LoadResult};
 
 /// Most bytes of a JSON file that is no tokenizer.
 const N_JSON_MAX: u64 = 16 << 20;
@@ -24,7 +24,7 @@ impl ConfigFile {
     ///
     /// # Errors
     /// When it is missing, too long, or no JSON object.
-    pub fn read(dir: &Path) -> Result<Self, LoadError> {
+    pub fn read(dir: &Path) -> LoadResult<Self> {
         let path = dir.join("config.json");
         let value = read_json(&path)?;
         let config = Self { path, value };
@@ -32,12 +32,12 @@ impl ConfigFile {
     }
 
     /// The architecture's name.
-    pub fn model_type(&self) -> Result<&str, LoadError> {
+    pub fn model_type(&self) -> LoadResult<&str> {
         self.value.get("model_type").and_then(Value::as_str).ok_or_else(|| self.error("it has no model_type"))
     }
 
     /// The family's own view of the file.
-    pub fn parse<T: DeserializeOwned>(&self) -> Result<T, LoadError> {
+    pub fn parse<T: DeserializeOwned>(&self) -> LoadResult<T> {
         T::deserialize(&self.value).map_err(|error| self.error(&error.to_string()))
     }
 
@@ -47,7 +47,7 @@ impl ConfigFile {
     }
 
     /// Checks that each number lies in its range.
-    pub fn check(&self, limits: &[Limit]) -> Result<(), LoadError> {
+    pub fn check(&self, limits: &[Limit]) -> LoadResult<()> {
         match limits.iter().find(|limit| !(limit.low..=limit.high).contains(&limit.value)) {
             Some(Limit { name, value, low, high }) => {
                 Err(self.error(&format!("{name} is {value}, but must be between {low} and {high}")))
@@ -57,7 +57,7 @@ impl ConfigFile {
     }
 
     /// Tokens that end a sequence, from config.json and generation_config.json.
-    pub fn eos(&self) -> Result<Vec<u32>, LoadError> {
+    pub fn eos(&self) -> LoadResult<Vec<u32>> {
         let path = self.path.with_file_name("generation_config.json");
         let generation = if path.exists() { read_json(&path)? } else { Value::Null };
         let mut eos = Vec::new();
@@ -71,7 +71,7 @@ impl ConfigFile {
     }
 
     /// How the weights are packed, if they are.
-    pub fn quantization(&self) -> Result<Option<QuantizationConfig>, LoadError> {
+    pub fn quantization(&self) -> LoadResult<Option<QuantizationConfig>> {
         let foreign = self.value.get("quantization_config");
         let Some(value) = self.value.get("quantization").or(foreign).filter(|value| !value.is_null()) else {
             return Ok(None);
@@ -182,7 +182,7 @@ impl Quantization {
 }
 
 /// Reads a JSON file of bounded length.
-pub fn read_json(path: &Path) -> Result<Value, LoadError> {
+pub fn read_json(path: &Path) -> LoadResult<Value> {
     let unreadable = |source| LoadError::Read { path: path.to_owned(), source };
     let malformed = |detail| LoadError::Config { path: path.to_owned(), detail };
     let n_bytes = std::fs::metadata(path).map_err(unreadable)?.len();

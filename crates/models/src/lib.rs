@@ -18,3 +18,8 @@ pub use error::LoadError;
 use error::LoadResult;
 pub use load::{LoadOptions, ModelSummary, Precision};
 pub use weights::LoadProgress;
+
+#[cfg(test)]
+mod fixtures;
+#[cfg(test)]
+mod golden_tests;

@@ -5,11 +5,11 @@ use std::path::Path;
 use tokbar_engine::ModelInfo;
 use tokbar_hub::safetensors::{Dtype as StoredDtype, TensorInfo};
 
-use crate::LoadError;
 use crate::config::{ConfigFile, Mode, Quantization};
 use crate::families::{self, Model, Sizes};
 use crate::mx::{self, Device, Dtype};
 use crate::weights::{Compute, Kernels, LoadProgress, PackedWeights, WeightFiles};
+use crate::{LoadError, LoadResult};
 
 /// How a checkpoint is loaded.
 #[derive(Clone, Debug, Default)]
@@ -63,29 +63,18 @@ const FREE_MEMORY_PART: f64 = 0.7;
 ///
 /// # Errors
 /// See [`LoadError`].
-pub(crate) fn load(
-    dir: &Path,
-    options: &LoadOptions,
-    progress: &mut dyn FnMut(LoadProgress),
-) -> Result<Loaded, LoadError> {
+pub(crate) fn load(dir: &Path, options: &LoadOptions, progress: &mut dyn FnMut(LoadProgress)) -> LoadResult<Loaded> {
     let config = ConfigFile::read(dir)?;
     let family = families::find(config.model_type()?)?;
-    let quantization = config.quantization()?;
-    let packing = quantization.as_ref().map(|quantization| quantization.default_packing());
+    let packing = config.quantization()?.map(|quantization| quantization.default_packing());
     let files = WeightFiles::open(dir)?;
     let device = mx::device()?;
     mx::set_cache_limit(N_CACHE_BYTES)?;
     let n_params = count_params(files.infos(), packing);
     let plan = Plan::new(options.precision, device, n_params, &files);
-    let weights = files.load(plan.compute, quantization, progress)?;
-    let model = (family.load)(&config, &weights)?;
-    let left_over = weights.left_over();
-    if !left_over.is_empty() {
-        let examples = left_over.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(", ");
-        return Err(LoadError::UnknownTensors { n: left_over.len(), family: family.name, examples });
-    }
+    let (model, weight_bytes) = build(&config, &files, plan.compute, progress)?;
     mx::clear_cache()?;
-    let info = model_info(model.sizes(), config.eos()?, plan.dtype_bytes(), weights.n_bytes());
+    let info = model_info(model.sizes(), config.eos()?, plan.dtype_bytes(), weight_bytes);
     let summary = ModelSummary {
         family: family.name,
         quantization: packing.map(describe),
@@ -94,6 +83,24 @@ pub(crate) fn load(
         notes: plan.notes,
     };
     Ok(Loaded { model, info, summary, device })
+}
+
+/// Builds the network; also the bytes of its weights.
+pub(crate) fn build(
+    config: &ConfigFile,
+    files: &WeightFiles,
+    compute: Compute,
+    progress: &mut dyn FnMut(LoadProgress),
+) -> LoadResult<(Box<dyn Model>, usize)> {
+    let family = families::find(config.model_type()?)?;
+    let weights = files.load(compute, config.quantization()?, progress)?;
+    let model = (family.load)(config, &weights)?;
+    let left_over = weights.left_over();
+    if !left_over.is_empty() {
+        let examples = left_over.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(", ");
+        return Err(LoadError::UnknownTensors { n: left_over.len(), family: family.name, examples });
+    }
+    Ok((model, weights.n_bytes()))
 }
 
 fn model_info(sizes: &Sizes, eos: Vec<u32>, n_item_bytes: usize, weight_bytes: usize) -> ModelInfo {

@@ -17,7 +17,7 @@ mod quantized;
 pub use fast::{Mask, attention, rms_norm, rope};
 pub use files::load_safetensors;
 pub use ops::*; // Every operation is part of the door.
-#[allow(unused_imports)] // Tests pack.
+#[cfg(test)]
 pub use quantized::quantize;
 pub use quantized::{Packed, Packing, dequantize, quantized_matmul};
 

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use tokbar_hub::safetensors::{Dtype as StoredDtype, Header, TensorInfo};
 
-use crate::LoadError;
 use crate::config::{Mode, Quantization, QuantizationConfig, read_json};
 use crate::mx::{self, Array, Dtype, Packed, Packing};
+use crate::{LoadError, LoadResult};
 
 /// How tensors become operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl WeightFiles {
     ///
     /// # Errors
     /// When there are none, a shard of the index is missing, or a file breaks the format.
-    pub fn open(dir: &Path) -> Result<Self, LoadError> {
+    pub fn open(dir: &Path) -> LoadResult<Self> {
         let paths = find_shards(dir)?;
         let mut infos = BTreeMap::new();
         for path in &paths {
@@ -90,7 +90,7 @@ impl WeightFiles {
         compute: Compute,
         quantization: Option<QuantizationConfig>,
         progress: &'p mut dyn FnMut(LoadProgress),
-    ) -> Result<Weights<'p>, LoadError> {
+    ) -> LoadResult<Weights<'p>> {
         let mut tensors = BTreeMap::new();
         for path in &self.paths {
             tensors.extend(mx::load_safetensors(path)?);
@@ -100,7 +100,7 @@ impl WeightFiles {
     }
 }
 
-fn find_shards(dir: &Path) -> Result<Vec<PathBuf>, LoadError> {
+fn find_shards(dir: &Path) -> LoadResult<Vec<PathBuf>> {
     let index = dir.join("model.safetensors.index.json");
     if index.exists() {
         return indexed_shards(dir, &index);
@@ -117,7 +117,7 @@ fn is_weight_file(path: &Path) -> bool {
     name.starts_with("model") && name.ends_with(".safetensors") && path.is_file()
 }
 
-fn indexed_shards(dir: &Path, index: &Path) -> Result<Vec<PathBuf>, LoadError> {
+fn indexed_shards(dir: &Path, index: &Path) -> LoadResult<Vec<PathBuf>> {
     let wrong = |detail: &str| LoadError::Index { path: index.to_owned(), detail: detail.to_owned() };
     let value = read_json(index)?;
     let map = value.get("weight_map").and_then(Value::as_object).ok_or_else(|| wrong("it has no weight_map"))?;
@@ -211,17 +211,22 @@ impl At<'_, '_> {
         self.weights.compute.kernels
     }
 
+    /// Element type of dense tensors; `None` = as the file has them.
+    pub fn dtype(&self) -> Option<Dtype> {
+        self.weights.compute.dtype
+    }
+
     /// A tensor of floats in the compute type, read from disk now.
     ///
     /// # Errors
     /// When it is missing, has another shape, or holds no floats.
-    pub fn tensor(&self, name: &str, shape: &[i32]) -> Result<Array, LoadError> {
+    pub fn tensor(&self, name: &str, shape: &[i32]) -> LoadResult<Array> {
         let array = self.floats(name, shape)?;
         self.keep(array)
     }
 
     /// The matrix `weight`, packed or not, not read from disk yet: pass it to [`At::keep_matrix`].
-    pub fn matrix(&self, n_out: i32, n_in: i32) -> Result<Matrix, LoadError> {
+    pub fn matrix(&self, n_out: i32, n_in: i32) -> LoadResult<Matrix> {
         if !self.weights.contains(&self.at("scales").path) {
             return Ok(Matrix::Dense(self.floats("weight", &[n_out, n_in])?));
         }
@@ -237,7 +242,7 @@ impl At<'_, '_> {
     }
 
     /// Reads a matrix from disk and counts it.
-    pub fn keep_matrix(&self, matrix: Matrix) -> Result<Matrix, LoadError> {
+    pub fn keep_matrix(&self, matrix: Matrix) -> LoadResult<Matrix> {
         Ok(match matrix {
             Matrix::Dense(array) => Matrix::Dense(self.keep(array)?),
             Matrix::Packed(Packed { weight, scales, biases, packing }) => Matrix::Packed(Packed {
@@ -250,25 +255,30 @@ impl At<'_, '_> {
     }
 
     /// Computes an array now, so that what it was made from can go, and counts its bytes.
-    pub fn keep(&self, array: Array) -> Result<Array, LoadError> {
+    pub fn keep(&self, array: Array) -> LoadResult<Array> {
         mx::eval(&[&array])?;
         self.weights.n_bytes.set(self.weights.n_bytes.get() + array.nbytes());
         Ok(array)
     }
 
-    fn floats(&self, name: &str, shape: &[i32]) -> Result<Array, LoadError> {
+    fn floats(&self, name: &str, shape: &[i32]) -> LoadResult<Array> {
         let (name, array) = self.take(name)?;
         check_shape(&name, &array, shape)?;
         if !array.dtype().is_float() {
             return Err(wrong_dtype(&name, &array, "floats"));
         }
+        self.converted(array)
+    }
+
+    /// Floats in the compute type. Scales too: unpacking in 16 bits would round every weight.
+    fn converted(&self, array: Array) -> LoadResult<Array> {
         match self.weights.compute.dtype {
-            Some(dtype) if dtype != array.dtype() => Ok(mx::cast(&array, dtype)?),
+            Some(dtype) if dtype != array.dtype() && array.dtype().is_float() => Ok(mx::cast(&array, dtype)?),
             _ => Ok(array),
         }
     }
 
-    fn packed(&self, n_out: i32, n_in: i32) -> Result<Packed, LoadError> {
+    fn packed(&self, n_out: i32, n_in: i32) -> LoadResult<Packed> {
         let Quantization { group_size, bits, mode } = self.packing()?;
         let refuse = |detail| Err(LoadError::Quantization { path: self.path.clone(), detail });
         let (n_in, bits_64) = (i64::from(n_in), i64::from(bits));
@@ -286,17 +296,18 @@ impl At<'_, '_> {
         let biases = if mode == Mode::Affine {
             let (name, biases) = self.take("biases")?;
             check_shape(&name, &biases, &[n_out, n_groups])?;
-            Some(biases)
+            Some(self.converted(biases)?)
         } else {
             None
         };
         if scales.dtype().is_float() != (mode == Mode::Affine) {
             return Err(wrong_dtype(&name, &scales, "floats for affine packing, U8 for the others"));
         }
+        let scales = self.converted(scales)?;
         Ok(Packed { weight, scales, biases, packing: Packing { group_size, bits, mode: mode_name(mode) } })
     }
 
-    fn packing(&self) -> Result<Quantization, LoadError> {
+    fn packing(&self) -> LoadResult<Quantization> {
         let config = self.weights.quantization.as_ref();
         config.and_then(|config| config.of(&self.path)).ok_or_else(|| LoadError::Quantization {
             path: self.path.clone(),
@@ -306,7 +317,7 @@ impl At<'_, '_> {
         })
     }
 
-    fn take(&self, name: &str) -> Result<(String, Array), LoadError> {
+    fn take(&self, name: &str) -> LoadResult<(String, Array)> {
         let name = self.at(name).path;
         let taken = self.weights.tensors.borrow_mut().remove(&name);
         let Some(array) = taken else { return Err(LoadError::MissingTensor { name }) };
@@ -317,7 +328,8 @@ impl At<'_, '_> {
     }
 }
 
-fn mode_name(mode: Mode) -> &'static std::ffi::CStr {
+/// MLX's name of a mode.
+pub fn mode_name(mode: Mode) -> &'static std::ffi::CStr {
     match mode {
         Mode::Affine => c"affine",
         Mode::Mxfp4 => c"mxfp4",
@@ -326,7 +338,7 @@ fn mode_name(mode: Mode) -> &'static std::ffi::CStr {
     }
 }
 
-fn check_shape(name: &str, array: &Array, expected: &[i32]) -> Result<(), LoadError> {
+fn check_shape(name: &str, array: &Array, expected: &[i32]) -> LoadResult<()> {
     if array.shape() == expected {
         return Ok(());
     }

@@ -19,7 +19,7 @@ impl Embedding {
         let dtype = match &table {
             Matrix::Dense(array) => array.dtype(),
             Matrix::Packed(packed) if packed.scales.dtype().is_float() => packed.scales.dtype(),
-            Matrix::Packed(_) => Dtype::Bfloat16,
+            Matrix::Packed(_) => at.dtype().unwrap_or(Dtype::Bfloat16),
         };
         Ok(Self { table, dtype })
     }

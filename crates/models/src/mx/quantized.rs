@@ -4,7 +4,9 @@ use std::ffi::CStr;
 
 use mlx_sys as sys;
 
-use super::{Array, Dtype, Error, NO_DTYPE, Result, cast, check, op, stream};
+use super::{Array, Dtype, NO_DTYPE, Result, cast, op};
+#[cfg(test)]
+use super::{Error, check, stream};
 
 fn some_int(value: i32) -> sys::mlx_optional_int {
     sys::mlx_optional_int { value, has_value: true }
@@ -61,7 +63,7 @@ pub fn dequantize(w: &Packed, dtype: Dtype) -> Result<Array> {
 }
 
 /// Packs a matrix.
-#[allow(dead_code)] // Tests pack.
+#[cfg(test)]
 pub fn quantize(w: &Array, packing: Packing) -> Result<Packed> {
     let Packing { group_size, bits, mode } = packing;
     let stream = stream();

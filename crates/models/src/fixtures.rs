@@ -1,0 +1,169 @@
+//! Tiny checkpoints for tests: weights that follow from their names, as `tests/golden/README.md` says.
+
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::config::Mode;
+use crate::mx::{self, Array, Dtype, Packing};
+use crate::weights::mode_name;
+
+/// A file of `tests/golden`.
+#[derive(Deserialize)]
+pub struct Fixture {
+    pub config: Value,
+    #[serde(default = "f32_name")]
+    pub dtype: String,
+    pub tolerance: f32,
+    pub tensors: Vec<Tensor>,
+    pub sequences: Vec<Sequence>,
+}
+
+fn f32_name() -> String {
+    "float32".into()
+}
+
+/// A tensor of the recipe.
+#[derive(Deserialize)]
+pub struct Tensor {
+    pub name: String,
+    pub shape: Vec<i32>,
+    pub kind: String,
+    pub quantize: Option<Quantize>,
+}
+
+#[derive(Deserialize)]
+pub struct Quantize {
+    group_size: i32,
+    bits: i32,
+    mode: Mode,
+}
+
+/// Token ids and the logits that the reference gives for them.
+#[derive(Deserialize)]
+pub struct Sequence {
+    pub prompt: Vec<u32>,
+    pub prefill: Numbers,
+    pub continuation: Vec<u32>,
+    pub decode: Numbers,
+}
+
+/// An array in base64.
+#[derive(Deserialize)]
+pub struct Numbers {
+    pub shape: Vec<usize>,
+    f32: String,
+}
+
+impl Numbers {
+    pub fn values(&self) -> Vec<f32> {
+        let bytes = base64::engine::general_purpose::STANDARD.decode(&self.f32).unwrap();
+        bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
+    }
+}
+
+pub fn golden_dir() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
+}
+
+impl Fixture {
+    pub fn read(name: &str) -> Self {
+        let text = std::fs::read(golden_dir().join(format!("{name}.json"))).unwrap();
+        serde_json::from_slice(&text).unwrap()
+    }
+
+    /// Writes config.json and model.safetensors.
+    pub fn write(&self, dir: &Path) {
+        std::fs::write(dir.join("config.json"), self.config.to_string()).unwrap();
+        let dtype = match self.dtype.as_str() {
+            "float32" => Dtype::Float32,
+            "float16" => Dtype::Float16,
+            "bfloat16" => Dtype::Bfloat16,
+            other => panic!("dtype {other}"),
+        };
+        let mut stored = Vec::new();
+        for tensor in &self.tensors {
+            let array = mx::cast(&tensor.dense(), dtype).unwrap();
+            match &tensor.quantize {
+                None => stored.push((tensor.name.clone(), array)),
+                Some(Quantize { group_size, bits, mode }) => {
+                    let packing = Packing { group_size: *group_size, bits: *bits, mode: mode_name(*mode) };
+                    let packed = mx::quantize(&array, packing).unwrap();
+                    let path = tensor.name.strip_suffix(".weight").unwrap();
+                    stored.push((tensor.name.clone(), packed.weight));
+                    stored.push((format!("{path}.scales"), packed.scales));
+                    stored.extend(packed.biases.map(|biases| (format!("{path}.biases"), biases)));
+                }
+            }
+        }
+        std::fs::write(dir.join("model.safetensors"), safetensors(&stored)).unwrap();
+    }
+}
+
+impl Tensor {
+    fn dense(&self) -> Array {
+        let n: i32 = self.shape.iter().product();
+        let scale = 2.0 / (*self.shape.last().unwrap() as f32).sqrt();
+        let value = |u: f32| match self.kind.as_str() {
+            "matrix" => (u - 0.5) * scale,
+            "norm" => 1.0 + 0.2 * (u - 0.5),
+            "norm_zero" | "bias" => 0.2 * (u - 0.5),
+            other => panic!("kind {other}"),
+        };
+        let values: Vec<f32> = uniforms(&self.name).take(n as usize).map(value).collect();
+        Array::from_slice(&values, &self.shape)
+    }
+}
+
+/// Numbers in `[0, 1)` that follow from a name.
+pub fn uniforms(name: &str) -> impl Iterator<Item = f32> {
+    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
+    let mut state = hash;
+    std::iter::repeat_with(move || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 40) as f32 / 16_777_216.0
+    })
+}
+
+/// A safetensors file of evaluated arrays.
+fn safetensors(arrays: &[(String, Array)]) -> Vec<u8> {
+    let (mut header, mut data) = (serde_json::Map::new(), Vec::new());
+    for (name, array) in arrays {
+        let start = data.len();
+        data.extend(bytes(array));
+        let dtype = match array.dtype() {
+            Dtype::Float32 => "F32",
+            Dtype::Float16 => "F16",
+            Dtype::Bfloat16 => "BF16",
+            Dtype::Uint32 => "U32",
+            Dtype::Uint8 => "U8",
+            other => panic!("{other:?}"),
+        };
+        header
+            .insert(name.clone(), json!({"dtype": dtype, "shape": array.shape(), "data_offsets": [start, data.len()]}));
+    }
+    let mut header = Value::Object(header).to_string();
+    header.extend(std::iter::repeat_n(' ', header.len().next_multiple_of(8) - header.len()));
+    [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &data].concat()
+}
+
+fn bytes(array: &Array) -> Vec<u8> {
+    match array.item_size() {
+        1 => mx::to_u32(array).unwrap().iter().map(|v| *v as u8).collect(),
+        2 => mx::to_u32(&array.view_dtype(Dtype::Uint16).unwrap())
+            .unwrap()
+            .iter()
+            .flat_map(|v| (*v as u16).to_le_bytes())
+            .collect(),
+        _ => mx::to_u32(&array.view_dtype(Dtype::Uint32).unwrap())
+            .unwrap()
+            .iter()
+            .flat_map(|v| v.to_le_bytes())
+            .collect(),
+    }
+}

@@ -1,0 +1,142 @@
+//! Every golden, by every way of computing it and every way of cutting its sequences into steps.
+
+use crate::cache::KvCache;
+use crate::config::ConfigFile;
+use crate::families::Model;
+use crate::fixtures::{Fixture, Sequence, golden_dir};
+use crate::load::build;
+use crate::mx::{self, Array, Dtype};
+use crate::pass::{Pass, PassRow};
+use crate::weights::{Compute, Kernels, PackedWeights, WeightFiles};
+
+/// How sequences are cut into steps.
+struct Schedule {
+    name: &'static str,
+    /// Most tokens a row computes in a step.
+    n_chunk: usize,
+    /// Steps between the first tokens of neighbouring rows.
+    n_apart: usize,
+}
+
+const SCHEDULES: &[Schedule] = &[
+    Schedule { name: "one after the other", n_chunk: usize::MAX, n_apart: 1000 },
+    Schedule { name: "ragged batch", n_chunk: usize::MAX, n_apart: 0 },
+    Schedule { name: "chunks beside decodes", n_chunk: 3, n_apart: 2 },
+    Schedule { name: "token by token", n_chunk: 1, n_apart: 1 },
+];
+
+const COMPUTES: &[Compute] = &[
+    Compute { dtype: Some(Dtype::Float32), packed: PackedWeights::Unpack, kernels: Kernels::Plain },
+    Compute { dtype: Some(Dtype::Float32), packed: PackedWeights::Unpack, kernels: Kernels::Fused },
+    Compute { dtype: Some(Dtype::Float32), packed: PackedWeights::Keep, kernels: Kernels::Plain },
+    Compute { dtype: Some(Dtype::Float32), packed: PackedWeights::Keep, kernels: Kernels::Fused },
+];
+
+#[test]
+fn logits_equal_the_references() {
+    let mut names: Vec<String> = std::fs::read_dir(golden_dir())
+        .unwrap()
+        .filter_map(|entry| Some(entry.unwrap().path().file_name()?.to_str()?.strip_suffix(".json")?.to_owned()))
+        .filter(|name| name != "rope")
+        .collect();
+    names.sort();
+    assert!(names.len() >= 30, "the goldens are missing");
+    let mut wrong = Vec::new();
+    for name in &names {
+        wrong.extend(check(name));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Complaints about a golden.
+fn check(name: &str) -> Vec<String> {
+    let fixture = Fixture::read(name);
+    let dir = tempfile::tempdir().unwrap();
+    fixture.write(dir.path());
+    let config = ConfigFile::read(dir.path()).unwrap();
+    let files = WeightFiles::open(dir.path()).unwrap();
+    let is_packed = fixture.tensors.iter().any(|tensor| tensor.quantize.is_some());
+    let mut wrong = Vec::new();
+    for compute in COMPUTES.iter().filter(|compute| is_packed || compute.packed == PackedWeights::Unpack) {
+        let (model, _) = match build(&config, &files, *compute, &mut |_| {}) {
+            Ok(built) => built,
+            Err(error) => return vec![format!("{name}: {error}")],
+        };
+        for schedule in SCHEDULES {
+            let error = run(&*model, &fixture.sequences, schedule);
+            if !error.is_finite() || error > fixture.tolerance {
+                wrong.push(format!(
+                    "{name}, {:?}, {}: off by {error}",
+                    (compute.packed, compute.kernels),
+                    schedule.name
+                ));
+            }
+        }
+    }
+    wrong
+}
+
+/// Largest error of a logit when the sequences run by the schedule.
+fn run(model: &dyn Model, sequences: &[Sequence], schedule: &Schedule) -> f32 {
+    let n_vocab = model.sizes().n_vocab;
+    let mut caches: Vec<Vec<KvCache>> = sequences.iter().map(|_| caches(model)).collect();
+    let mut logits: Vec<Vec<f32>> = vec![Vec::new(); sequences.len()];
+    for step_idx in 0.. {
+        let mut rows = Vec::new();
+        let mut tokens: Vec<u32> = Vec::new();
+        let mut lengths = Vec::new();
+        for (row_idx, (sequence, caches)) in sequences.iter().zip(&mut caches).enumerate() {
+            let offset = logits[row_idx].len() / n_vocab;
+            let chunk = next_chunk(sequence, offset, schedule.n_chunk);
+            if step_idx < row_idx * schedule.n_apart || chunk.is_empty() {
+                continue;
+            }
+            let n_total = sequence.prompt.len().max(offset + chunk.len());
+            rows.push(PassRow { start: tokens.len(), len: chunk.len(), offset, n_total, caches });
+            lengths.push((row_idx, chunk.len()));
+            tokens.extend(chunk);
+        }
+        if rows.is_empty() && step_idx >= sequences.len() * schedule.n_apart {
+            break;
+        } else if rows.is_empty() {
+            continue;
+        }
+        let tokens = Array::from_slice(&tokens, &[tokens.len() as i32]);
+        let hidden = model.hidden(&tokens, &mut Pass::new(rows)).unwrap();
+        let all = mx::to_f32(&model.logits(&hidden).unwrap()).unwrap();
+        let mut all = all.as_slice();
+        for (row_idx, length) in lengths {
+            let (row, rest) = all.split_at(length * n_vocab);
+            logits[row_idx].extend(row);
+            all = rest;
+        }
+    }
+    let errors = sequences.iter().zip(&logits).map(|(sequence, logits)| largest_error(sequence, logits, n_vocab));
+    errors.fold(0.0, |a: f32, b| if b.is_nan() { b } else { a.max(b) })
+}
+
+fn caches(model: &dyn Model) -> Vec<KvCache> {
+    model.sizes().windows.iter().map(|window| KvCache::new(*window)).collect()
+}
+
+/// Prompt tokens up to `n_max`, or one of the continuation.
+fn next_chunk(sequence: &Sequence, offset: usize, n_max: usize) -> Vec<u32> {
+    let n_prompt = sequence.prompt.len();
+    if offset < n_prompt {
+        return sequence.prompt[offset..n_prompt.min(offset.saturating_add(n_max))].to_vec();
+    }
+    sequence.continuation.get(offset - n_prompt).copied().into_iter().collect()
+}
+
+fn largest_error(sequence: &Sequence, logits: &[f32], n_vocab: usize) -> f32 {
+    let n_prompt = sequence.prompt.len();
+    let expected = [sequence.prefill.values(), sequence.decode.values()].concat();
+    let first = n_prompt - sequence.prefill.shape[0];
+    let actual = &logits[first * n_vocab..];
+    assert_eq!(actual.len(), expected.len());
+    actual
+        .iter()
+        .zip(&expected)
+        .map(|(a, b)| (a - b).abs())
+        .fold(0.0, |a: f32, b| if b.is_nan() { b } else { a.max(b) })
+}
