@@ -9,6 +9,7 @@ use tokbar_engine::{
     StepOutput, TokenId,
 };
 
+use crate::LoadResult;
 use crate::cache::KvCache;
 use crate::families::Model;
 use crate::flight::{Flight, FlightRow, HostScores, Start, step_error};
@@ -17,7 +18,6 @@ use crate::mx::{self, Array, Cut, Device};
 use crate::pass::{Pass, PassRow};
 use crate::sample::{Counts, SampleRow, Sampled, sample, score};
 use crate::weights::LoadProgress;
-use crate::{LoadError, LoadResult};
 
 /// Most steps in flight.
 const N_IN_FLIGHT_MAX: usize = 2;
