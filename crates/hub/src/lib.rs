@@ -1,3 +1,5 @@
 //! Checkpoints on disk: import, scan, download. Must not know MLX or an HTTP server.
 
+pub mod gguf;
 pub mod safetensors;
+pub mod shards;

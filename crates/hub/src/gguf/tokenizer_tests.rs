@@ -1,0 +1,92 @@
+use tokenizers::Tokenizer;
+
+use super::*;
+use crate::gguf::kind::Kind;
+use crate::gguf::reader::Gguf;
+use crate::gguf::synthetic::{Builder, tiny};
+
+fn built(file: &Builder) -> Result<Documents, ImportError> {
+    let dir = tempfile::tempdir().unwrap();
+    let gguf = Gguf::open(&file.write(dir.path())).unwrap();
+    documents(&gguf.metadata, 16, &json!(128))
+}
+
+fn check_ids(file: &Builder, text: &str, expected: &[u32]) {
+    let tokenizer: Tokenizer = serde_json::from_value(built(file).unwrap().tokenizer).unwrap();
+    assert_eq!(tokenizer.encode(text, true).unwrap().get_ids(), expected, "{text:?}");
+    let decoded = tokenizer.decode(expected, false).unwrap();
+    assert!(decoded.contains(text), "{decoded:?} is not {text:?}");
+}
+
+fn check_refused(file: &Builder, expected: &str) {
+    let message = built(file).expect_err(expected).to_string();
+    assert!(message.contains(expected), "`{message}` does not say `{expected}`");
+}
+
+const PIECES: [&str; 10] = ["<unk>", "<s>", "</s>", "<0x21>", "\u{2581}", "a", "b", "ab", "\u{2581}a", "<tool>"];
+
+fn pieces() -> Builder {
+    Builder::new()
+        .text("tokenizer.ggml.model", "llama")
+        .texts("tokenizer.ggml.tokens", &PIECES)
+        .numbers("tokenizer.ggml.scores", &[0.0, 0.0, 0.0, 0.0, -3.0, -4.0, -5.0, -1.0, -2.0, 0.0])
+        .counts("tokenizer.ggml.token_type", &[2, 3, 3, 6, 1, 1, 1, 1, 1, 4])
+        .count("tokenizer.ggml.bos_token_id", 1)
+        .count("tokenizer.ggml.eos_token_id", 2)
+}
+
+#[test]
+fn byte_level_vocabularies_tokenize() {
+    let file = tiny("llama", Kind::F16);
+    check_ids(&file, "ab a", &[3, 5]);
+    check_ids(&file, "ab<tool>a<|end|>", &[3, 6, 1, 0]);
+    let file = file.count("tokenizer.ggml.bos_token_id", 7).flag("tokenizer.ggml.add_bos_token", true);
+    check_ids(&file, "b", &[7, 2]);
+}
+
+#[test]
+fn pieces_tokenize_with_byte_fallback() {
+    check_ids(&pieces(), "ab", &[1, 4, 7]);
+    check_ids(&pieces(), "a!", &[1, 8, 3]);
+    let bare = pieces().flag("tokenizer.ggml.add_bos_token", false).flag("tokenizer.ggml.add_space_prefix", false);
+    check_ids(&bare, "ab a", &[7, 8]);
+    check_ids(&bare.flag("tokenizer.ggml.add_eos_token", true), "a<tool>", &[5, 9, 2]);
+}
+
+#[test]
+fn special_tokens_and_template_are_carried_over() {
+    let documents = built(&tiny("llama", Kind::F16).count("tokenizer.ggml.padding_token_id", 7)).unwrap();
+    let config = &documents.tokenizer_config;
+    assert_eq!((&config["eos_token"], &config["pad_token"]), (&json!("<|end|>"), &json!("c")));
+    assert_eq!((&config["chat_template"], &config["model_max_length"]), (&json!("{{ messages }}"), &json!(128)));
+    assert_eq!(documents.generation_config, json!({"pad_token_id": 7, "eos_token_id": [0]}));
+    let added = documents.tokenizer["added_tokens"].as_array().unwrap();
+    let listed: Vec<_> = added.iter().map(|token| (&token["content"], &token["special"])).collect();
+    assert_eq!(listed, [(&json!("<|end|>"), &json!(true)), (&json!("<tool>"), &json!(false))]);
+}
+
+#[test]
+fn every_end_of_turn_stops_generation() {
+    let file = pieces()
+        .count("tokenizer.ggml.eot_token_id", 9)
+        .number("general.sampling.temp", 0.7)
+        .count("general.sampling.top_k", 20);
+    let config = built(&file).unwrap().generation_config;
+    assert_eq!(config, json!({"bos_token_id": 1, "eos_token_id": [2, 9], "temperature": 0.7, "top_k": 20}));
+}
+
+#[test]
+fn unusable_vocabularies_are_named() {
+    let good = tiny("llama", Kind::F16);
+    let model = |model: &str| good.clone().unset("tokenizer.ggml.model").text("tokenizer.ggml.model", model);
+    check_refused(&model("bert"), "its kind `bert` is not supported");
+    check_refused(&good.clone().unset("tokenizer.ggml.model"), "the file holds none");
+    check_refused(&good.clone().unset("tokenizer.ggml.pre"), "pre-tokenizer `default` is not known");
+    check_refused(&good.clone().unset("tokenizer.ggml.merges"), "`tokenizer.ggml.merges` is missing");
+    check_refused(&good.clone().unset("tokenizer.ggml.tokens"), "`tokenizer.ggml.tokens` is missing");
+    let types = good.clone().unset("tokenizer.ggml.token_type").counts("tokenizer.ggml.token_type", &[1]);
+    check_refused(&types, "1 types for 8 tokens");
+    check_refused(&pieces().unset("tokenizer.ggml.scores").numbers("tokenizer.ggml.scores", &[0.0]), "1 scores for 10");
+    let crowded = good.unset("tokenizer.ggml.tokens").unset("tokenizer.ggml.token_type");
+    check_refused(&crowded.texts("tokenizer.ggml.tokens", &["a"; 17]), "17 tokens but the model only 16");
+}
