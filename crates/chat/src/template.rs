@@ -143,24 +143,22 @@ impl ChatTemplate {
         &self.entry(tools).source
     }
 
-    /// The prompt's text. `now` is what `strftime_now` tells.
+    /// The prompt's text. `now` is what `strftime_now` tells. Earlier tool calls are written in the way that the template
+    /// understands: where it fails on the usual one, the others are tried.
     ///
     /// # Errors
     /// When the template refuses the conversation, fails, or exceeds a limit.
     pub fn render(&self, prompt: &ChatPrompt<'_>, now: &Zoned) -> Result<String, TemplateError> {
         let entry = self.entry(prompt.tools);
-        let render = |style| {
+        let mut first_error = None;
+        for style in entry.style.attempts(prompt.messages) {
             let context = context::build(prompt, &self.special_tokens, style, now);
-            stacker::grow(STACK_BYTES, || self.render_context(entry, context))
-        };
-        match render(entry.style) {
-            // Some templates write arguments as they come, and expect JSON text instead of an object.
-            Err(TemplateError::Render { detail }) if context::has_object_arguments(prompt.messages) => {
-                let style = context::Style { arguments: context::Arguments::Text, ..entry.style };
-                render(style).map_err(|_| TemplateError::Render { detail })
+            match stacker::grow(STACK_BYTES, || self.render_context(entry, context)) {
+                Err(error @ TemplateError::Render { .. }) => first_error = first_error.or(Some(error)),
+                result => return result,
             }
-            result => result,
         }
+        Err(first_error.unwrap_or_else(|| TemplateError::Render { detail: "no way to write the messages".to_owned() }))
     }
 
     fn entry(&self, tools: &[Tool]) -> &TemplateEntry {
@@ -203,6 +201,8 @@ fn environment() -> Result<Environment<'static>, TemplateError> {
     environment.set_unknown_method_callback(methods::call);
     environment.add_function("raise_exception", functions::raise_exception);
     environment.add_filter("tojson", json::tojson);
+    environment.add_test("iterable", functions::is_iterable);
+    environment.add_test("sequence", functions::is_sequence);
     Ok(environment)
 }
 

@@ -86,6 +86,7 @@ fn content_of_a_bare_tool_call_is_none_only_where_the_template_asks() {
         ("{% for m in messages %}{{ m['content'] is none }}{% endfor %}", "True"),
         ("{% for m in messages %}{{ m.content is not none }}{% endfor %}", "False"),
         ("{% for m in messages %}[{{ m.content + 'x' }}]{% endfor %}", "[x]"),
+        ("{% if messages[0].content is none %}{{ messages[0].content + 'x' }}{% endif %}ok", "ok"),
     ] {
         assert_eq!(render(source, &chat, &[]).unwrap(), expected, "{source}");
     }

@@ -43,6 +43,26 @@ impl Style {
         let empty_content = if asks { EmptyContent::None } else { EmptyContent::Text };
         Self { arguments: Arguments::Object, empty_content }
     }
+
+    /// This style, then those that differ from it for these messages.
+    pub fn attempts(self, messages: &[Message]) -> Vec<Self> {
+        let other_content = match self.empty_content {
+            EmptyContent::Text => EmptyContent::None,
+            EmptyContent::None => EmptyContent::Text,
+        };
+        let contents = if messages.iter().any(only_calls) {
+            vec![self.empty_content, other_content]
+        } else {
+            vec![self.empty_content]
+        };
+        let has_objects =
+            messages.iter().flat_map(|message| &message.tool_calls).any(|call| !call.arguments.is_string());
+        let arguments = if has_objects { vec![Arguments::Object, Arguments::Text] } else { vec![Arguments::Object] };
+        let styles = arguments.into_iter().map(|arguments| {
+            contents.iter().map(move |empty_content| Self { arguments, empty_content: *empty_content })
+        });
+        styles.flatten().collect()
+    }
 }
 
 /// Variables and the bytes of text in them.
@@ -72,15 +92,14 @@ pub(super) fn build(
     Context { variables: Variable::from_pairs(pairs.chain([("strftime_now", strftime_now)])), n_bytes }
 }
 
-/// Whether any message has tool calls whose arguments could be written as JSON text.
-pub(super) fn has_object_arguments(messages: &[Message]) -> bool {
-    messages.iter().flat_map(|message| &message.tool_calls).any(|call| !call.arguments.is_string())
+/// Whether a message has tool calls and no text.
+fn only_calls(message: &Message) -> bool {
+    message.content.is_empty() && !message.tool_calls.is_empty()
 }
 
 fn message_json(message: &Message, style: Style) -> Value {
-    let only_calls = message.content.is_empty() && !message.tool_calls.is_empty();
     let content = match style.empty_content {
-        EmptyContent::None if only_calls => Value::Null,
+        EmptyContent::None if only_calls(message) => Value::Null,
         _ => Value::from(message.content.as_str()),
     };
     let mut fields = Map::new();

@@ -173,9 +173,7 @@ impl Writer<'_, '_> {
                 '\u{8}' => self.out.push_str("\\b"),
                 '\u{c}' => self.out.push_str("\\f"),
                 '\0'..'\u{20}' => push_escape(&mut self.out, character),
-                '\u{7f}'.. if self.style.ensure_ascii && character != '\u{7f}' => {
-                    push_escape(&mut self.out, character);
-                }
+                '\u{7f}'.. if self.style.ensure_ascii => push_escape(&mut self.out, character),
                 _ => self.out.push(character),
             }
         }

@@ -1,0 +1,8 @@
+//! What Hugging Face's libraries say, and what real checkpoints do.
+
+#[path = "chat/fixtures.rs"]
+mod fixtures;
+#[path = "chat/real_tokenizers.rs"]
+mod real_tokenizers;
+#[path = "chat/templates.rs"]
+mod templates;
