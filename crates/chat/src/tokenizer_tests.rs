@@ -70,7 +70,8 @@ fn special_tokens_are_added_as_the_configuration_says() {
 #[test]
 fn ends_of_sequence_are_merged_in_order() {
     let eos = |value: Value| json!({"eos_token_id": value});
-    let cases: [(&[(&str, Value)], &[u32]); 6] = [
+    type Case<'a> = (&'a [(&'a str, Value)], &'a [u32]);
+    let cases: [Case<'_>; 6] = [
         (&[], &[]),
         (&[("tokenizer_config.json", json!({"eos_token": "</s>"}))], &[1]),
         (&[("config.json", eos(json!(4))), ("tokenizer_config.json", json!({"eos_token": "</s>"}))], &[4, 1]),
@@ -108,7 +109,8 @@ fn unusable_tokenizers_are_named() {
     ctc["decoder"] = json!({"type": "CTC", "pad_token": "a", "word_delimiter_token": "b", "cleanup": false});
     let mut no_decoder = tokenizer_file(Value::Null);
     no_decoder["decoder"] = Value::Null;
-    let cases: [(&[(&str, Value)], &str); 7] = [
+    type Case<'a> = (&'a [(&'a str, Value)], &'a str);
+    let cases: [Case<'_>; 7] = [
         (&[], "no tokenizer.json in"),
         (&[("tokenizer.json", json!("nonsense"))], "cannot be used"),
         (&[("tokenizer.json", json!({"model": {"type": "BPE"}}))], "cannot be used"),

@@ -1,4 +1,5 @@
 //! What Hugging Face's libraries say, and what real checkpoints do.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 #[path = "chat/fixtures.rs"]
 mod fixtures;
