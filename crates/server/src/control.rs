@@ -1,0 +1,34 @@
+//! Our own endpoints, of no vendor's dialect.
+
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use serde_json::json;
+
+use crate::ServerState;
+
+const ABOUT: &str = concat!(
+    "Tokbar ",
+    env!("CARGO_PKG_VERSION"),
+    " is running.\n\n",
+    "GET  /health               is it up, and what is loaded\n",
+    "GET  /v1/models            the models served (OpenAI)\n",
+    "POST /v1/chat/completions  chat (OpenAI)\n",
+    "POST /v1/completions       continue text (OpenAI)\n",
+);
+
+/// `/` and `/health`, open without a key.
+pub fn routes() -> Router<ServerState> {
+    Router::new().route("/", get(about)).route("/health", get(health))
+}
+
+async fn about() -> Response {
+    ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], ABOUT).into_response()
+}
+
+async fn health(State(state): State<ServerState>) -> Response {
+    let models = state.models.all();
+    Json(json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION"), "n_models": models.len() })).into_response()
+}

@@ -1,0 +1,178 @@
+//! Answers as OpenAI writes them.
+
+use serde::{Serialize, Serializer};
+use tokbar_chat::FinishReason;
+
+/// What all chunks of an answer share.
+#[derive(Clone, Debug, Serialize)]
+pub struct Head {
+    /// Names the call.
+    pub id: String,
+    /// The kind of answer or chunk.
+    pub object: &'static str,
+    /// Unix seconds.
+    pub created: i64,
+    /// The served id.
+    pub model: String,
+}
+
+/// An answer or a chunk of one.
+#[derive(Debug, Serialize)]
+pub struct Answer<'a, C> {
+    /// Same in all chunks.
+    #[serde(flatten)]
+    pub head: &'a Head,
+    /// None in a usage chunk.
+    pub choices: &'a [C],
+    /// Absent in chunks of streams that end without counts; null in those before the last of streams with counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Option<Usage>>,
+}
+
+/// Counts of a call.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Usage {
+    /// Of all prompts, each once.
+    pub prompt_tokens: usize,
+    /// Of all choices.
+    pub completion_tokens: usize,
+    /// Both.
+    pub total_tokens: usize,
+    /// How the prompt's tokens came.
+    pub prompt_tokens_details: PromptDetails,
+}
+
+/// How the prompt's tokens came.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct PromptDetails {
+    /// Taken from the cache of earlier calls.
+    pub cached_tokens: usize,
+}
+
+/// One choice of a chat answer.
+#[derive(Debug, Serialize)]
+pub struct ChatChoice {
+    /// From 0.
+    pub index: usize,
+    /// The answer.
+    pub message: ChatMessage,
+    /// If asked for.
+    pub logprobs: Option<ChatLogprobs>,
+    /// Why it ended.
+    pub finish_reason: &'static str,
+}
+
+/// The model's message.
+#[derive(Debug, Serialize)]
+pub struct ChatMessage {
+    /// Always `assistant`.
+    pub role: &'static str,
+    /// The visible text.
+    pub content: String,
+    /// The thinking, if there was any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning_content: Option<String>,
+    /// Always null: a local model's refusal is plain text.
+    pub refusal: Option<String>,
+}
+
+/// One choice of a chat chunk.
+#[derive(Debug, Serialize)]
+pub struct ChunkChoice {
+    /// From 0.
+    pub index: usize,
+    /// What is new.
+    pub delta: Delta,
+    /// If asked for.
+    pub logprobs: Option<ChatLogprobs>,
+    /// In the last chunk of the choice.
+    pub finish_reason: Option<&'static str>,
+}
+
+/// What a chat chunk adds.
+#[derive(Debug, Default, Serialize)]
+pub struct Delta {
+    /// In the first chunk of a choice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<&'static str>,
+    /// More visible text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
+    /// More thinking.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning_content: Option<String>,
+}
+
+/// Scores of a chat choice.
+#[derive(Debug, Default, Serialize)]
+pub struct ChatLogprobs {
+    /// One per token.
+    pub content: Vec<ChatLogprob>,
+    /// Always null.
+    pub refusal: Option<Vec<ChatLogprob>>,
+}
+
+/// Score of one token, and of the likeliest in its place.
+#[derive(Debug, Serialize)]
+pub struct ChatLogprob {
+    /// This one.
+    #[serde(flatten)]
+    pub token: TokenLogprob,
+    /// Best first.
+    pub top_logprobs: Vec<TokenLogprob>,
+}
+
+/// A token with its score.
+#[derive(Debug, Serialize)]
+pub struct TokenLogprob {
+    /// Its text; broken UTF-8 as U+FFFD.
+    pub token: String,
+    /// Natural logarithm.
+    pub logprob: f32,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// One choice of a completion, whole or a chunk.
+#[derive(Debug, Serialize)]
+pub struct TextChoice {
+    /// From 0, prompt by prompt.
+    pub index: usize,
+    /// The text, or what is new of it.
+    pub text: String,
+    /// If asked for.
+    pub logprobs: Option<TextLogprobs>,
+    /// Null in all chunks but the last of the choice.
+    pub finish_reason: Option<&'static str>,
+}
+
+/// Scores of a completion: four columns of one row per token.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct TextLogprobs {
+    /// Texts.
+    pub tokens: Vec<String>,
+    /// Natural logarithms; null for the first token of the prompt.
+    pub token_logprobs: Vec<Option<f32>>,
+    /// The likeliest tokens in its place, and itself.
+    pub top_logprobs: Vec<Option<TopLogprobs>>,
+    /// Characters before it.
+    pub text_offset: Vec<usize>,
+}
+
+/// Texts with scores, written as an object.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TopLogprobs(pub Vec<(String, f32)>);
+
+impl Serialize for TopLogprobs {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(text, logprob)| (text, logprob)))
+    }
+}
+
+/// OpenAI's word for why a choice ended.
+pub fn finish_reason(reason: &FinishReason) -> &'static str {
+    match reason {
+        FinishReason::Stop => "stop",
+        FinishReason::Length => "length",
+    }
+}

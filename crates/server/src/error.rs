@@ -1,0 +1,205 @@
+//! What can go wrong with a call, free of any vendor's words; each dialect prints it in its own shape.
+
+use axum::http::StatusCode;
+
+/// Why a call is refused or has failed. The text names the cause and the next action.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ApiError {
+    /// The Host header is absent or names a machine that this server is not.
+    #[error(
+        "the Host header {host:?} is not a name of this server: call it as localhost or 127.0.0.1, \
+         or add the name to the server's allowed hosts"
+    )]
+    Host {
+        /// As sent; empty if absent.
+        host: String,
+    },
+    /// A web page of another site tries to call.
+    #[error(
+        "calls from the web page {origin:?} are refused: call from a program, from a page on localhost, \
+         or add the page's host to the server's allowed hosts"
+    )]
+    Origin {
+        /// As sent.
+        origin: String,
+    },
+    /// No key came along.
+    #[error("this server asks for an API key: send it as `Authorization: Bearer KEY` or `x-api-key: KEY`")]
+    KeyMissing,
+    /// A key came along and is not the right one.
+    #[error("the API key is wrong: check the key in the client's settings against the server's")]
+    KeyWrong,
+    /// No such path.
+    #[error("there is nothing at {path}: the endpoints are listed at /")]
+    NotFound {
+        /// As asked.
+        path: String,
+    },
+    /// The path exists, the method does not.
+    #[error("{path} does not take {method}: see the Allow header for what it takes")]
+    Method {
+        /// As asked.
+        method: String,
+        /// As asked.
+        path: String,
+    },
+    /// The body is not declared as JSON.
+    #[error("the content type {given:?} is not accepted: send JSON with `Content-Type: application/json`")]
+    ContentType {
+        /// As sent; empty if absent.
+        given: String,
+    },
+    /// The body is longer than the server takes.
+    #[error("the body is larger than {n_bytes_max} bytes: send less, or raise the server's body limit")]
+    BodyTooLarge {
+        /// The limit.
+        n_bytes_max: usize,
+    },
+    /// The body did not arrive in time.
+    #[error("the body did not arrive within {timeout_s} s: send it in one go")]
+    BodyTimeout {
+        /// The limit.
+        timeout_s: u64,
+    },
+    /// The connection broke while the body was read.
+    #[error("the body could not be read ({detail}): send the call again")]
+    BodyLost {
+        /// What the connection said.
+        detail: String,
+    },
+    /// The body is not UTF-8.
+    #[error("the body is not UTF-8: byte {offset} starts no valid character; encode the JSON as UTF-8")]
+    NotUtf8 {
+        /// Where the first bad sequence starts.
+        offset: usize,
+    },
+    /// The body is not JSON.
+    #[error("the body is not valid JSON: {detail}")]
+    Json {
+        /// What is wrong and where (line and column from 1).
+        detail: String,
+    },
+    /// A field has a value that cannot be used.
+    #[error("`{param}` {detail}")]
+    Invalid {
+        /// Path of the field, such as `messages[2].content`.
+        param: String,
+        /// The rest of the sentence.
+        detail: String,
+    },
+    /// A field asks for what this server or this model does not do.
+    #[error("`{param}` is not supported: {detail}")]
+    Unsupported {
+        /// Path of the field.
+        param: String,
+        /// Why, and what to do instead.
+        detail: String,
+    },
+    /// No model of that name is served.
+    #[error("the model {name:?} is not served here: use {}", served_names(served))]
+    UnknownModel {
+        /// As asked.
+        name: String,
+        /// What is served.
+        served: Vec<String>,
+    },
+    /// No model is loaded at all.
+    #[error("no model is loaded: load one, then call again")]
+    NoModel,
+    /// The conversation cannot be written as a prompt.
+    #[error("the prompt cannot be made: {detail}")]
+    Prompt {
+        /// The template's or tokenizer's word.
+        detail: String,
+    },
+    /// The prompt alone fills the context.
+    #[error(
+        "the prompt has {n_prompt} tokens, but the model's context holds {n_context} tokens with the answer: \
+         shorten the prompt or use a model with a longer context"
+    )]
+    TooLong {
+        /// Tokens of the prompt.
+        n_prompt: usize,
+        /// Tokens that the context holds.
+        n_context: usize,
+    },
+    /// Too much is waiting already.
+    #[error("the server is busy and its queue is full: try again in {retry_after_s} s")]
+    QueueFull {
+        /// When to try again.
+        retry_after_s: u64,
+    },
+    /// The engine is going away.
+    #[error("the server is shutting down: try again when it is back")]
+    Stopping,
+    /// The engine takes no more requests.
+    #[error("the model has stopped ({reason}): load it again or restart the server")]
+    EngineStopped {
+        /// What the engine said.
+        reason: String,
+    },
+    /// The engine failed.
+    #[error("generation failed: {detail}")]
+    Failed {
+        /// What the engine said.
+        detail: String,
+    },
+}
+
+impl ApiError {
+    /// A value that cannot be used; `detail` completes the sentence that starts with the field's name.
+    pub fn invalid(param: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self::Invalid { param: param.into(), detail: detail.into() }
+    }
+
+    /// A wish that is not honoured; `detail` says why and what to do.
+    pub fn unsupported(param: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self::Unsupported { param: param.into(), detail: detail.into() }
+    }
+
+    /// The HTTP status that every dialect uses.
+    pub fn status(&self) -> StatusCode {
+        match self {
+            Self::Host { .. } | Self::Origin { .. } => StatusCode::FORBIDDEN,
+            Self::KeyMissing | Self::KeyWrong => StatusCode::UNAUTHORIZED,
+            Self::NotFound { .. } | Self::UnknownModel { .. } => StatusCode::NOT_FOUND,
+            Self::Method { .. } => StatusCode::METHOD_NOT_ALLOWED,
+            Self::ContentType { .. } => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::BodyTooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::BodyTimeout { .. } => StatusCode::REQUEST_TIMEOUT,
+            Self::BodyLost { .. } | Self::NotUtf8 { .. } | Self::Json { .. } => StatusCode::BAD_REQUEST,
+            Self::Invalid { .. } | Self::Unsupported { .. } => StatusCode::BAD_REQUEST,
+            Self::Prompt { .. } | Self::TooLong { .. } => StatusCode::BAD_REQUEST,
+            Self::QueueFull { .. } => StatusCode::TOO_MANY_REQUESTS,
+            Self::NoModel | Self::Stopping | Self::EngineStopped { .. } => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Failed { .. } => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    /// The field at fault, if one is.
+    pub fn param(&self) -> Option<&str> {
+        match self {
+            Self::Invalid { param, .. } | Self::Unsupported { param, .. } => Some(param),
+            Self::UnknownModel { .. } => Some("model"),
+            _ => None,
+        }
+    }
+
+    /// Seconds after which a new try makes sense, for the Retry-After header.
+    pub fn retry_after_s(&self) -> Option<u64> {
+        match self {
+            Self::QueueFull { retry_after_s } => Some(*retry_after_s),
+            Self::NoModel | Self::Stopping => Some(5),
+            _ => None,
+        }
+    }
+}
+
+fn served_names(served: &[String]) -> String {
+    let names: Vec<String> = served.iter().map(|name| format!("{name:?}")).collect();
+    if names.is_empty() {
+        "a loaded model (none is)".to_owned()
+    } else {
+        format!("\"default\" or {}", names.join(", "))
+    }
+}

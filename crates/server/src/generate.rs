@@ -1,0 +1,133 @@
+//! From a neutral job to running sequences: render, tokenize, check the length, submit.
+
+use std::sync::Arc;
+
+use tokbar_chat::{Prompt, PromptError, StopStrings};
+use tokbar_engine::{Request, SamplingError, SamplingOptions, SubmitError, TokenId};
+
+use crate::generation::Generation;
+use crate::{ApiError, ServedModel, ServerState};
+
+/// What a call asks for, in no vendor's words.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Each is continued on its own.
+    pub prompts: Vec<Prompt>,
+    /// Continuations of each prompt; the `i`-th draws from the seed plus `i`.
+    pub n_choices: usize,
+    /// How tokens are chosen.
+    pub sampling: SamplingOptions,
+    /// Most tokens of each continuation; cut to what the context holds.
+    pub max_tokens: usize,
+    /// End a continuation, and are no part of it.
+    pub stop: StopStrings,
+    /// What the prompt's tokens cost, and whether EOS ends.
+    pub scope: Scope,
+}
+
+/// Which tokens are reported and which end the output.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Scope {
+    /// Go on past EOS.
+    pub ignore_eos: bool,
+    /// Report the log-probabilities of the prompt's tokens.
+    pub score_prompt: bool,
+}
+
+/// Starts all sequences of a job: those of the first prompt, then of the second, and so on. Dropping one cancels it.
+///
+/// # Errors
+/// When a prompt cannot be made or is too long, when an option is out of range, or when the queue is full; nothing runs
+/// then.
+pub async fn start(state: &ServerState, model: &Arc<ServedModel>, job: Job) -> Result<Vec<Generation>, ApiError> {
+    let n_sequences = job.prompts.len().saturating_mul(job.n_choices);
+    let n_max = state.options.n_sequences_max;
+    if n_sequences > n_max {
+        let detail =
+            format!("asks for {n_sequences} sequences with all prompts, but a call may have {n_max}; send less");
+        return Err(ApiError::invalid("n", detail));
+    }
+    let is_answer = matches!(job.prompts.first(), Some(Prompt::Chat { .. }));
+    let mut job = job;
+    let prompts = tokenize(state, model, std::mem::take(&mut job.prompts)).await?;
+    for prompt in &prompts {
+        check_length(model, prompt.len(), job.max_tokens)?;
+    }
+    let mut generations = Vec::with_capacity(n_sequences);
+    for prompt in prompts {
+        let prompt: Arc<[TokenId]> = prompt.into();
+        for choice_idx in 0..job.n_choices {
+            let request = request(model, &job, &prompt, choice_idx as u64);
+            let outputs = model.engine.submit(request).map_err(|error| refusal(state, error))?;
+            let tokenizer = &model.text.tokenizer;
+            let detokenizer = if is_answer { tokenizer.detokenizer() } else { tokenizer.continuation() };
+            generations.push(Generation::new(
+                outputs,
+                prompt.clone(),
+                detokenizer,
+                job.stop.clone(),
+                ends(model, &job),
+            ));
+        }
+    }
+    Ok(generations)
+}
+
+async fn tokenize(
+    state: &ServerState,
+    model: &Arc<ServedModel>,
+    prompts: Vec<Prompt>,
+) -> Result<Vec<Vec<TokenId>>, ApiError> {
+    let (text, now) = (model.text.clone(), (state.options.now)());
+    let work = move || prompts.iter().map(|prompt| text.prompt_tokens(prompt, &now)).collect::<Result<_, _>>();
+    state.text_jobs.run(work).await?.map_err(|error: PromptError| ApiError::Prompt { detail: error.to_string() })
+}
+
+/// The prompt must leave room for one token, if one is wanted.
+fn check_length(model: &ServedModel, n_prompt: usize, max_tokens: usize) -> Result<(), ApiError> {
+    let n_context = model.engine.info().n_context;
+    if n_prompt + max_tokens.min(1) > n_context { Err(ApiError::TooLong { n_prompt, n_context }) } else { Ok(()) }
+}
+
+fn request(model: &ServedModel, job: &Job, prompt: &[TokenId], choice_idx: u64) -> Request {
+    let room = model.engine.info().n_context.saturating_sub(prompt.len());
+    Request {
+        prompt: prompt.to_vec(),
+        sampling: SamplingOptions { seed: job.sampling.seed.wrapping_add(choice_idx), ..job.sampling.clone() },
+        max_tokens: job.max_tokens.min(room),
+        stop_tokens: ends(model, job),
+        ignore_eos: job.scope.ignore_eos,
+        score_prompt: job.scope.score_prompt,
+    }
+}
+
+/// Tokens that end the output and are not shown.
+fn ends(model: &ServedModel, job: &Job) -> Vec<TokenId> {
+    if job.scope.ignore_eos {
+        return Vec::new();
+    }
+    let mut ends = model.engine.info().eos.clone();
+    ends.extend(model.text.tokenizer.eos());
+    ends.sort_unstable();
+    ends.dedup();
+    ends
+}
+
+fn refusal(state: &ServerState, error: SubmitError) -> ApiError {
+    match error {
+        SubmitError::QueueFull { .. } => ApiError::QueueFull { retry_after_s: state.options.retry_after_s },
+        SubmitError::TooLong { n_prompt, n_context } => ApiError::TooLong { n_prompt, n_context },
+        SubmitError::Sampling(SamplingError::OutOfRange { name, value, low, high }) => {
+            ApiError::invalid(name, format!("must be between {low} and {high}, not {value}"))
+        }
+        SubmitError::Sampling(error @ SamplingError::LogitBias { .. }) => {
+            ApiError::invalid("logit_bias", format!("cannot be used: {error}"))
+        }
+        SubmitError::Sampling(error @ SamplingError::TooManyLogprobs { .. }) => {
+            ApiError::invalid("logprobs", format!("cannot be used: {error}"))
+        }
+        SubmitError::EmptyPrompt => ApiError::invalid("prompt", "has no tokens; send some text"),
+        error @ SubmitError::BadToken { .. } => ApiError::invalid("prompt", format!("cannot be used: {error}")),
+        SubmitError::Stopped { reason } => ApiError::EngineStopped { reason },
+    }
+}

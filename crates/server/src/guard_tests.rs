@@ -1,0 +1,74 @@
+use axum::http::Request;
+
+use super::*;
+
+type Headers<'a> = &'a [(&'a str, &'a str)];
+
+fn parts(method: Method, headers: Headers<'_>) -> Parts {
+    let mut request = Request::builder().method(method).uri("/v1/models");
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    request.body(()).unwrap().into_parts().0
+}
+
+#[test]
+fn hosts_are_loopback_or_configured() {
+    let options = ServerOptions { allowed_hosts: vec!["Mac.lan".to_owned()], ..ServerOptions::default() };
+    let cases = [
+        ("localhost", true),
+        ("LOCALHOST:8000", true),
+        ("localhost.:8000", true),
+        ("app.localhost", true),
+        ("127.0.0.1:1", true),
+        ("127.9.9.9", true),
+        ("[::1]", true),
+        ("[::1]:8000", true),
+        ("mac.LAN:8000", true),
+        ("", false),
+        (":8000", false),
+        ("localhost:", false),
+        ("localhost:x", false),
+        ("localhost:99999", false),
+        ("localhost.evil.example", false),
+        ("evil-localhost", false),
+        ("127.0.0.1.evil.example", false),
+        ("192.168.1.2", false),
+        ("[::2]", false),
+        ("[::1", false),
+        ("[::1]evil", false),
+        ("localhost@evil.example", false),
+    ];
+    for (host, is_allowed) in cases {
+        let got = check(&options, &parts(Method::GET, &[("host", host)])).is_ok();
+        assert_eq!(got, is_allowed, "{host:?}");
+        let origin = format!("http://{host}");
+        let headers = [("host", "localhost"), ("origin", origin.as_str())];
+        assert_eq!(check(&options, &parts(Method::POST, &headers)).is_ok(), is_allowed, "{origin:?}");
+        assert!(check(&options, &parts(Method::GET, &headers)).is_ok(), "reading is open to links");
+    }
+    let twice = [("host", "localhost"), ("host", "evil.example")];
+    assert!(check(&options, &parts(Method::GET, &twice)).is_err());
+    let in_line = Request::builder().uri("http://evil.example/v1/models").header("host", "localhost");
+    assert!(check(&options, &in_line.body(()).unwrap().into_parts().0).is_err());
+}
+
+#[test]
+fn every_key_sent_must_be_right() {
+    let cases: [(&str, Headers, Option<ApiError>); 9] = [
+        ("k", &[("authorization", "Bearer k")], None),
+        ("k", &[("x-api-key", "k")], None),
+        ("k", &[("authorization", "Bearer k"), ("x-api-key", "k")], None),
+        ("k", &[], Some(ApiError::KeyMissing)),
+        ("k", &[("authorization", "Bearer k"), ("x-api-key", "")], Some(ApiError::KeyWrong)),
+        ("k", &[("x-api-key", "k"), ("x-api-key", "l")], Some(ApiError::KeyWrong)),
+        ("k", &[("authorization", "k")], Some(ApiError::KeyWrong)),
+        ("k", &[("authorization", "Bearer kk")], Some(ApiError::KeyWrong)),
+        ("", &[("x-api-key", "")], Some(ApiError::KeyWrong)),
+    ];
+    for (key, headers, expected) in cases {
+        let options = ServerOptions { api_key: Some(key.to_owned()), ..ServerOptions::default() };
+        let headers = [&[("host", "localhost")], headers].concat();
+        assert_eq!(check(&options, &parts(Method::GET, &headers)).err(), expected, "{headers:?}");
+    }
+}

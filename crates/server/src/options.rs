@@ -1,0 +1,60 @@
+//! Limits and keys of the HTTP server.
+
+use std::time::Duration;
+
+use jiff::Zoned;
+
+/// How the server guards and bounds itself. `Default` is safe for a loopback address.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    /// Host names that the server answers to besides loopback names and addresses; the hosts of web pages that may
+    /// call it, too. Compared without case or port.
+    pub allowed_hosts: Vec<String>,
+    /// Clients must send this key. `None` asks for none; an empty key lets nobody in.
+    pub api_key: Option<String>,
+    /// Longest request body, in bytes.
+    pub n_body_bytes_max: usize,
+    /// Longest time for a request's body to arrive.
+    pub body_timeout: Duration,
+    /// Longest time for a request's headers to arrive; idle connections close after it, too.
+    pub header_timeout: Duration,
+    /// Most headers of a request.
+    pub n_headers_max: usize,
+    /// Most bytes of a request's line and headers.
+    pub n_header_bytes_max: usize,
+    /// Most connections at once; one more is told to come back.
+    pub n_connections_max: usize,
+    /// Most sequences that one call may ask for (prompts times choices).
+    pub n_sequences_max: usize,
+    /// Most prompts rendered and tokenized at once.
+    pub n_text_jobs_max: usize,
+    /// A silent stream carries a comment this often, so that neither side gives up during a long prefill.
+    pub keep_alive: Duration,
+    /// How long calls in flight may go on after a shutdown is asked for.
+    pub shutdown_grace: Duration,
+    /// Seconds that a client is asked to wait when the queue is full.
+    pub retry_after_s: u64,
+    /// The clock, for timestamps in answers and dates in chat templates.
+    pub now: fn() -> Zoned,
+}
+
+impl Default for ServerOptions {
+    fn default() -> Self {
+        Self {
+            allowed_hosts: Vec::new(),
+            api_key: None,
+            n_body_bytes_max: 32 << 20,
+            body_timeout: Duration::from_secs(30),
+            header_timeout: Duration::from_secs(30),
+            n_headers_max: 100,
+            n_header_bytes_max: 64 << 10,
+            n_connections_max: 512,
+            n_sequences_max: 128,
+            n_text_jobs_max: 2,
+            keep_alive: Duration::from_secs(10),
+            shutdown_grace: Duration::from_secs(10),
+            retry_after_s: 2,
+            now: Zoned::now,
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! All endpoints: one `.merge` per dialect, one guard before them all.
+
+use axum::Router;
+use axum::http::{Method, Uri};
+use axum::middleware::from_fn_with_state;
+use axum::response::Response;
+
+use crate::guard::guard;
+use crate::{ApiError, ServerState, control, dialects};
+
+/// The whole HTTP surface. Wrong paths and methods are answered in the dialect that owns the path.
+pub fn router(state: ServerState) -> Router {
+    Router::new()
+        .merge(control::routes())
+        .merge(dialects::openai::routes())
+        .fallback(no_path)
+        .method_not_allowed_fallback(no_method)
+        .layer(from_fn_with_state(state.clone(), guard))
+        .with_state(state)
+}
+
+async fn no_path(uri: Uri) -> Response {
+    dialects::error_response(uri.path(), &ApiError::NotFound { path: uri.path().to_owned() })
+}
+
+async fn no_method(method: Method, uri: Uri) -> Response {
+    let error = ApiError::Method { method: method.to_string(), path: uri.path().to_owned() };
+    dialects::error_response(uri.path(), &error)
+}

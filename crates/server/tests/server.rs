@@ -1,0 +1,20 @@
+//! The server over real loopback sockets, with a fake backend and a tokenizer of single bytes.
+
+#![allow(clippy::unwrap_used)]
+
+#[path = "server/chat.rs"]
+mod chat;
+#[path = "server/client.rs"]
+mod client;
+#[path = "server/completions.rs"]
+mod completions;
+#[path = "server/hostile.rs"]
+mod hostile;
+#[path = "server/lifecycle.rs"]
+mod lifecycle;
+#[path = "server/listing.rs"]
+mod listing;
+#[path = "server/load.rs"]
+mod load;
+#[path = "server/setup.rs"]
+mod setup;
