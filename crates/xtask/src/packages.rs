@@ -45,9 +45,10 @@ pub const PYTHON: &[Package] = &[
 /// What downloading npm packages takes, and running programs from them.
 pub const NODE: &[Package] = &[Package("nodejs", Sign::Program("node")), Package("npm", Sign::Program("npm"))];
 
-/// Installs what is missing of these.
-pub fn ensure(packages: &[Package], stages: &Stages) -> anyhow::Result<()> {
-    let missing: Vec<&str> = packages.iter().filter(|package| !present(&package.1)).map(|package| package.0).collect();
+/// Installs what is missing of these lists, all at once.
+pub fn ensure(lists: &[&[Package]], stages: &Stages) -> anyhow::Result<()> {
+    let packages = lists.iter().copied().flatten();
+    let missing: Vec<&str> = packages.filter(|package| !present(&package.1)).map(|package| package.0).collect();
     if missing.is_empty() {
         return Ok(());
     }

@@ -27,7 +27,7 @@ impl Reference {
         let work = repo::target_dir()?.join("reference");
         let environment = work.join("venv");
         let wanted = fs::read_to_string(scripts.join("requirements.txt")).context("reading requirements.txt")?;
-        packages::ensure(packages::PYTHON, stages)?;
+        packages::ensure(&[packages::PYTHON], stages)?;
         stages.run("mlx-lm in a virtual environment (about 200 MB)", || python::environment(&environment, &wanted))?;
         Ok(Reference {
             python: environment.join("bin/python"),

@@ -18,8 +18,7 @@ pub fn prepare(stages: &Stages) -> anyhow::Result<()> {
         let lock = lock(&dev_dir, stages)?;
         // Another checkout's set-up may have finished while this one waited.
         if !install::is_complete(&install_dir) {
-            packages::ensure(packages::BUILD, stages)?;
-            packages::ensure(packages::PYTHON, stages)?;
+            packages::ensure(&[packages::BUILD, packages::PYTHON], stages)?;
             install::install(&install_dir, stages)?;
         }
         lock.unlock().context("releasing the set-up lock")?;
