@@ -319,3 +319,7 @@ fn uniform(row: &Row) -> Option<f32> {
 fn mismatch(id: SequenceId, detail: &str) -> StepError {
     StepError::Mismatch { detail: format!("sequence {} {detail}", id.0) }
 }
+
+#[cfg(test)]
+#[path = "backend_tests.rs"]
+mod tests;

@@ -92,3 +92,7 @@ impl KvCache {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "cache_tests.rs"]
+mod tests;

@@ -103,7 +103,7 @@ impl Fixture {
 }
 
 impl Tensor {
-    fn dense(&self) -> Array {
+    pub fn dense(&self) -> Array {
         let n: i32 = self.shape.iter().product();
         let scale = 2.0 / (*self.shape.last().unwrap() as f32).sqrt();
         let value = |u: f32| match self.kind.as_str() {

@@ -198,3 +198,7 @@ fn describe(packing: Quantization) -> String {
     };
     format!("{bits}-bit {mode}, groups of {group_size}")
 }
+
+#[cfg(test)]
+#[path = "load_tests.rs"]
+mod tests;

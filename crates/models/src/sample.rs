@@ -222,3 +222,7 @@ fn nucleus(sorted: &Array, kth: &Array, rows: &[SampleRow<'_>]) -> Result<Array>
     let floor = mx::min(&mx::select(&stays, &kept, &mx::scalar(f32::INFINITY))?, -1)?;
     mx::maximum(&floor, kth)
 }
+
+#[cfg(test)]
+#[path = "sample_tests.rs"]
+mod tests;

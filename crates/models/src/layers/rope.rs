@@ -212,3 +212,7 @@ fn swap(head_dim: usize, n_dims: usize) -> Array {
     }
     Array::from_slice(&matrix, &[head_dim as i32, head_dim as i32])
 }
+
+#[cfg(test)]
+#[path = "rope_tests.rs"]
+mod tests;

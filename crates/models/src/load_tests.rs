@@ -1,0 +1,122 @@
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::{LoadOptions, Precision, load};
+use crate::LoadError;
+use crate::fixtures::Fixture;
+
+type Spoil = fn(&mut Value);
+
+fn error(dir: &Path) -> String {
+    match load(dir, &LoadOptions::default(), &mut |_| {}) {
+        Ok(_) => panic!("it loads"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn impossible_configurations_are_refused_by_name() {
+    let cases: &[(Spoil, &str)] = &[
+        (
+            |config| config["model_type"] = json!("mamba9"),
+            "model_type \"mamba9\" is not supported; supported: gemma3_text",
+        ),
+        (|config| config["model_type"] = json!(7), "it has no model_type"),
+        (|config| config["hidden_size"] = json!(0), "hidden_size is 0"),
+        (|config| config["hidden_size"] = json!(-48), "invalid value: integer `-48`"),
+        (|config| config["hidden_size"] = json!(1_u64 << 60), "hidden_size is 1152921504606846976"),
+        (|config| config["num_hidden_layers"] = json!(4_000_000_000_u64), "num_hidden_layers is 4000000000"),
+        (|config| config["num_attention_heads"] = json!(0), "num_attention_heads is 0"),
+        (|config| config["num_key_value_heads"] = json!(2), "3 attention heads do not share 2"),
+        (|config| config["vocab_size"] = json!("many"), "invalid type: string \"many\""),
+        (|config| config["rms_norm_eps"] = json!(-1.0), "rms_norm_eps is -1"),
+        (|config| config["hidden_act"] = json!("sine"), "unknown variant `sine`"),
+        (|config| config["rope_scaling"] = json!({"rope_type": "spiral"}), "rope type \"spiral\" is not supported"),
+        (|config| config["vocab_size"] = json!(64), "[67, 48], but config.json implies [64, 48]"),
+        (|config| config["num_hidden_layers"] = json!(3), "lacks tensor model.layers.2."),
+        (|config| config["num_hidden_layers"] = json!(1), "tensors that llama does not use, such as model.layers.1."),
+        (|config| config["quantization"] = json!({"group_size": 64, "bits": 7}), "no packing that MLX knows"),
+        (|config| config["quantization_config"] = json!({"quant_method": "gptq"}), "packed by \"gptq\" cannot be read"),
+        (|config| *config = json!([1]), "it is not a JSON object"),
+    ];
+    let mut fixture = Fixture::read("llama");
+    for (spoil, expected) in cases {
+        let good = fixture.config.clone();
+        spoil(&mut fixture.config);
+        let dir = tempfile::tempdir().unwrap();
+        fixture.write(dir.path());
+        fixture.config = good;
+        let error = error(dir.path());
+        assert!(error.contains(expected), "expected {expected:?} in {error:?}");
+    }
+}
+
+#[test]
+fn damaged_files_are_refused_by_name() {
+    let spoil: &[(&dyn Fn(&Path), &str)] = &[
+        (&|dir| std::fs::remove_file(dir.join("config.json")).unwrap(), "config.json"),
+        (&|dir| std::fs::write(dir.join("config.json"), b"{\xff").unwrap(), "is not JSON"),
+        (&|dir| std::fs::remove_file(dir.join("model.safetensors")).unwrap(), "holds no model*.safetensors"),
+        (&|dir| std::fs::write(dir.join("model.safetensors"), [0xff; 64]).unwrap(), "model.safetensors"),
+        (&|dir| std::fs::write(dir.join("model.safetensors"), (1_u64 << 60).to_le_bytes()).unwrap(), "header claims"),
+        (
+            &|dir| {
+                let bytes = std::fs::read(dir.join("model.safetensors")).unwrap();
+                std::fs::write(dir.join("model.safetensors"), &bytes[..bytes.len() - 9]).unwrap();
+            },
+            "past the end",
+        ),
+        (
+            &|dir| write_index(dir, "model-00002-of-00002.safetensors"),
+            "shard model-00002-of-00002.safetensors is missing",
+        ),
+        (&|dir| write_index(dir, "../model.safetensors"), "is no file name of a shard"),
+        (&|dir| std::fs::write(dir.join("model.safetensors.index.json"), "{}").unwrap(), "no weight_map"),
+    ];
+    let fixture = Fixture::read("llama");
+    for (spoil, expected) in spoil {
+        let dir = tempfile::tempdir().unwrap();
+        fixture.write(dir.path());
+        spoil(dir.path());
+        let error = error(dir.path());
+        assert!(error.contains(expected), "expected {expected:?} in {error:?}");
+    }
+}
+
+fn write_index(dir: &Path, shard: &str) {
+    let index = json!({"weight_map": {"a": "model.safetensors", "b": shard}});
+    std::fs::write(dir.join("model.safetensors.index.json"), index.to_string()).unwrap();
+}
+
+#[test]
+fn a_summary_says_what_was_loaded() {
+    let load = |name: &str, precision| {
+        let dir = tempfile::tempdir().unwrap();
+        Fixture::read(name).write(dir.path());
+        let mut seen = Vec::new();
+        let loaded = load(dir.path(), &LoadOptions { precision }, &mut |progress| seen.push(progress)).unwrap();
+        let last = seen.last().unwrap();
+        assert_eq!(last.n_bytes, last.n_bytes_total, "progress reaches its end");
+        (loaded.summary, loaded.info)
+    };
+    let (dense, info) = load("llama", Precision::Auto);
+    assert_eq!((dense.family, dense.quantization, dense.dtype.as_str()), ("llama", None, "f32"));
+    assert_eq!((info.n_vocab, info.n_context, info.eos), (67, 256, vec![2]));
+    assert_eq!(info.weight_bytes as u64, dense.n_params * 4);
+    assert_eq!(dense.notes, Vec::<String>::new());
+    let (packed, info) = load("llama_affine4_g64", Precision::Published);
+    assert_eq!(packed.quantization.as_deref(), Some("4-bit affine, groups of 64"));
+    assert!((info.weight_bytes as u64) < packed.n_params * 4);
+    let (unpacked, info) = load("llama_affine4_g64", Precision::F32);
+    assert_eq!((unpacked.n_params, info.weight_bytes as u64), (packed.n_params, packed.n_params * 4));
+    assert_eq!(unpacked.notes.len(), 1);
+}
+
+#[test]
+fn shards_that_hold_a_tensor_twice_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    Fixture::read("llama").write(dir.path());
+    std::fs::copy(dir.path().join("model.safetensors"), dir.path().join("model-2.safetensors")).unwrap();
+    assert!(matches!(load(dir.path(), &LoadOptions::default(), &mut |_| {}), Err(LoadError::Index { .. })));
+}

@@ -1,0 +1,197 @@
+use std::collections::BTreeMap;
+
+use tokbar_engine::SamplingOptions;
+
+use super::{Counts, SampleRow, UNIFORM_MAX, sample, score};
+use crate::fixtures::uniforms;
+use crate::flight::HostScores;
+use crate::mx::{self, Array};
+
+/// The slow obvious sampler, in f64. `None` where rounding may decide: a filter's or the draw's border is too near.
+fn reference(logits: &[f32], options: &SamplingOptions, uniform: f32, seen: &Seen) -> Option<u32> {
+    let mut logits: Vec<f64> = logits.iter().map(|&logit| f64::from(logit)).collect();
+    for (&token, &bias) in &options.logit_bias {
+        logits[token as usize] += f64::from(bias);
+    }
+    for (token, logit) in logits.iter_mut().enumerate() {
+        let n_output = seen.output.iter().filter(|&&t| t as usize == token).count();
+        if n_output > 0 || seen.prompt.contains(&(token as u32)) {
+            let penalty = f64::from(options.repetition_penalty);
+            *logit = if *logit > 0.0 { *logit / penalty } else { *logit * penalty };
+        }
+        if n_output > 0 {
+            *logit -= f64::from(options.presence_penalty);
+        }
+        *logit -= f64::from(options.frequency_penalty) * n_output as f64;
+    }
+    let mut order: Vec<usize> = (0..logits.len()).collect();
+    order.sort_by(|&a, &b| logits[b].total_cmp(&logits[a]).then(a.cmp(&b)));
+    if options.temperature == 0.0 {
+        return (logits[order[0]] - logits[order[1]] > 1e-5).then_some(order[0] as u32);
+    }
+    logits.iter_mut().for_each(|logit| *logit /= f64::from(options.temperature));
+    let kept = filter(&logits, &order, options)?;
+    draw(&logits, &kept, f64::from(uniform.min(UNIFORM_MAX)))
+}
+
+/// Tokens that top-k, top-p and min-p keep.
+fn filter(logits: &[f64], order: &[usize], options: &SamplingOptions) -> Option<Vec<usize>> {
+    let mut n_kept = if options.top_k == 0 { order.len() } else { options.top_k.min(order.len()) };
+    let gap = |n: usize| n == order.len() || logits[order[n - 1]] - logits[order[n]] > 1e-5;
+    if !gap(n_kept) {
+        return None;
+    }
+    if options.top_p < 1.0 {
+        let weights: Vec<f64> = order[..n_kept].iter().map(|&token| (logits[token] - logits[order[0]]).exp()).collect();
+        let total: f64 = weights.iter().sum();
+        let mut sum = 0.0;
+        let mut n_nucleus = 0;
+        for weight in weights {
+            if n_nucleus > 0 && (sum - f64::from(options.top_p)).abs() < 1e-5 {
+                return None;
+            }
+            if n_nucleus > 0 && sum >= f64::from(options.top_p) {
+                break;
+            }
+            sum += weight / total;
+            n_nucleus += 1;
+        }
+        n_kept = n_nucleus;
+    }
+    let floor = logits[order[0]] + f64::from(options.min_p).ln();
+    if order[..n_kept].iter().any(|&token| (logits[token] - floor).abs() < 1e-5) && n_kept > 1 && options.min_p < 1.0 {
+        return None;
+    }
+    n_kept = order[..n_kept].iter().filter(|&&token| logits[token] >= floor).count().max(1);
+    gap(n_kept).then(|| order[..n_kept].to_vec())
+}
+
+/// Inverse of the running sum, in the order of ids.
+fn draw(logits: &[f64], kept: &[usize], uniform: f64) -> Option<u32> {
+    let mut kept = kept.to_vec();
+    kept.sort_unstable();
+    let best = kept.iter().map(|&token| logits[token]).fold(f64::NEG_INFINITY, f64::max);
+    let weights: Vec<f64> = kept.iter().map(|&token| (logits[token] - best).exp()).collect();
+    let target = uniform * weights.iter().sum::<f64>();
+    let mut sum = 0.0;
+    for (&token, weight) in kept.iter().zip(&weights) {
+        sum += weight;
+        if (sum - target).abs() < 1e-5 * weights.iter().sum::<f64>() {
+            return None;
+        }
+        if sum > target {
+            return Some(token as u32);
+        }
+    }
+    None
+}
+
+#[derive(Default)]
+struct Seen {
+    prompt: Vec<u32>,
+    output: Vec<u32>,
+}
+
+fn pick<T: Clone>(numbers: &mut impl Iterator<Item = f32>, from: &[T]) -> T {
+    from[(numbers.next().unwrap() * from.len() as f32) as usize].clone()
+}
+
+fn random_options(numbers: &mut impl Iterator<Item = f32>, n_vocab: usize) -> SamplingOptions {
+    let token = |numbers: &mut dyn Iterator<Item = f32>| (numbers.next().unwrap() * n_vocab as f32) as u32;
+    let n_bias = pick(numbers, &[0, 0, 3]);
+    SamplingOptions {
+        temperature: pick(numbers, &[0.0, 0.3, 0.7, 1.0, 2.5]),
+        top_k: pick(numbers, &[0, 0, 1, 5, 40, 100_000]),
+        top_p: pick(numbers, &[1.0, 1.0, 0.95, 0.5, 0.0]),
+        min_p: pick(numbers, &[0.0, 0.0, 0.05, 0.5, 1.0]),
+        repetition_penalty: pick(numbers, &[1.0, 1.0, 1.3, 0.8]),
+        presence_penalty: pick(numbers, &[0.0, 0.0, 0.7, -0.4]),
+        frequency_penalty: pick(numbers, &[0.0, 0.0, 0.5]),
+        logit_bias: (0..n_bias).map(|_| (token(numbers), pick(numbers, &[-100.0, -1.0, 2.0, 100.0]))).collect(),
+        ..SamplingOptions::default()
+    }
+}
+
+/// A row's inputs.
+struct Row {
+    options: SamplingOptions,
+    uniform: f32,
+    seen: Seen,
+    logits: Vec<f32>,
+}
+
+fn random_row(numbers: &mut impl Iterator<Item = f32>, n_vocab: usize) -> Row {
+    let options = random_options(numbers, n_vocab);
+    let spread = pick(numbers, &[1.0, 8.0, 30.0]);
+    let token = |numbers: &mut dyn Iterator<Item = f32>| (numbers.next().unwrap() * n_vocab as f32) as u32;
+    let mut tokens = |n: usize| -> Vec<u32> { (0..n).map(|_| token(numbers)).collect() };
+    let seen = if options.has_penalties() { Seen { prompt: tokens(20), output: tokens(30) } } else { Seen::default() };
+    let uniform = pick(numbers, &[0.0, 0.999_999_94, 0.3, 0.8, 0.123]);
+    let logits = (0..n_vocab).map(|_| (numbers.next().unwrap() - 0.5) * spread).collect();
+    Row { options, uniform, seen, logits }
+}
+
+#[test]
+fn draws_equal_the_slow_samplers() {
+    let mut numbers = uniforms("sampler");
+    let (mut n_checked, mut n_rows) = (0, 0);
+    for round in 0..700 {
+        let n_vocab = pick(&mut numbers, &[5, 67, 512]);
+        let rows: Vec<Row> = (0..1 + round % 5).map(|_| random_row(&mut numbers, n_vocab)).collect();
+        let mut counts: Vec<_> =
+            rows.iter().map(|row| Counts::new(&row.seen.prompt, &row.seen.output, n_vocab)).collect();
+        let mut samples: Vec<_> = rows
+            .iter()
+            .zip(&mut counts)
+            .map(|(row, counts)| SampleRow {
+                options: &row.options,
+                uniform: row.uniform,
+                counts: row.options.has_penalties().then_some(counts),
+            })
+            .collect();
+        let logits: Vec<f32> = rows.iter().flat_map(|row| row.logits.clone()).collect();
+        let logits = Array::from_slice(&logits, &[rows.len() as i32, n_vocab as i32]);
+        let tokens = mx::to_u32(&sample(&logits, &mut samples).unwrap().tokens).unwrap();
+        for ((row, token), counts) in rows.iter().zip(tokens).zip(&counts) {
+            n_rows += 1;
+            if let Some(expected) = reference(&row.logits, &row.options, row.uniform, &row.seen) {
+                assert_eq!(token, expected, "round {round}: {:?} at {}", row.options, row.uniform);
+                n_checked += 1;
+            }
+            if row.options.has_penalties() {
+                let n_before = row.seen.output.iter().filter(|&&seen| seen == token).count() as f32;
+                assert_eq!(mx::to_f32(counts.array()).unwrap()[token as usize], n_before + 1.0, "the draw is counted");
+            }
+        }
+    }
+    assert!(n_checked * 10 > n_rows * 8, "{n_checked} of {n_rows} rows were decidable");
+}
+
+#[test]
+fn tokens_are_drawn_as_often_as_they_are_likely() {
+    let logits = Array::from_slice(&[0.5_f32.ln(), 0.3_f32.ln(), 0.2_f32.ln(), f32::NEG_INFINITY], &[1, 4]);
+    let options = SamplingOptions { temperature: 1.0, ..SamplingOptions::default() };
+    let mut n_drawn = BTreeMap::new();
+    for step in 0..1000 {
+        let mut rows = [SampleRow { options: &options, uniform: step as f32 / 1000.0, counts: None }];
+        let token = mx::to_u32(&sample(&logits, &mut rows).unwrap().tokens).unwrap()[0];
+        *n_drawn.entry(token).or_insert(0) += 1;
+    }
+    for (token, expected) in [(0, 500), (1, 300), (2, 200)] {
+        assert!((n_drawn[&token] - expected as i32).abs() <= 1, "{n_drawn:?}");
+    }
+    assert_eq!(n_drawn.len(), 3);
+}
+
+#[test]
+fn scores_are_log_probabilities_of_the_raw_logits() {
+    let logits = [1.0_f32, 3.0, 2.0, -1.0];
+    let total = logits.iter().map(|logit| logit.exp()).sum::<f32>().ln();
+    let array = Array::from_slice(&logits, &[1, 4]);
+    let scores = score(&array, &Array::from_slice(&[2_u32], &[1]), 3).unwrap();
+    let score = HostScores::read(&scores).unwrap().at(0, 2, 2);
+    assert_eq!(score.token, 2);
+    assert!((score.logprob - (2.0 - total)).abs() < 1e-5);
+    assert_eq!(score.top.iter().map(|(token, _)| *token).collect::<Vec<_>>(), [1, 2]);
+    assert!((score.top[0].1 - (3.0 - total)).abs() < 1e-5);
+}
