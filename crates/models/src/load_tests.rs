@@ -7,6 +7,7 @@ use crate::LoadError;
 use crate::fixtures::Fixture;
 
 type Spoil = fn(&mut Value);
+type SpoilFiles = fn(&Path);
 
 fn error(dir: &Path) -> String {
     match load(dir, &LoadOptions::default(), &mut |_| {}) {
@@ -54,28 +55,28 @@ fn impossible_configurations_are_refused_by_name() {
 
 #[test]
 fn damaged_files_are_refused_by_name() {
-    let spoil: &[(&dyn Fn(&Path), &str)] = &[
-        (&|dir| std::fs::remove_file(dir.join("config.json")).unwrap(), "config.json"),
-        (&|dir| std::fs::write(dir.join("config.json"), b"{\xff").unwrap(), "is not JSON"),
-        (&|dir| std::fs::remove_file(dir.join("model.safetensors")).unwrap(), "holds no model*.safetensors"),
-        (&|dir| std::fs::write(dir.join("model.safetensors"), [0xff; 64]).unwrap(), "model.safetensors"),
-        (&|dir| std::fs::write(dir.join("model.safetensors"), (1_u64 << 60).to_le_bytes()).unwrap(), "header claims"),
+    let cases: &[(SpoilFiles, &str)] = &[
+        (|dir| std::fs::remove_file(dir.join("config.json")).unwrap(), "config.json"),
+        (|dir| std::fs::write(dir.join("config.json"), b"{\xff").unwrap(), "is not JSON"),
+        (|dir| std::fs::remove_file(dir.join("model.safetensors")).unwrap(), "holds no model*.safetensors"),
+        (|dir| std::fs::write(dir.join("model.safetensors"), [0xff; 64]).unwrap(), "model.safetensors"),
+        (|dir| std::fs::write(dir.join("model.safetensors"), (1_u64 << 60).to_le_bytes()).unwrap(), "header claims"),
         (
-            &|dir| {
+            |dir| {
                 let bytes = std::fs::read(dir.join("model.safetensors")).unwrap();
                 std::fs::write(dir.join("model.safetensors"), &bytes[..bytes.len() - 9]).unwrap();
             },
             "past the end",
         ),
         (
-            &|dir| write_index(dir, "model-00002-of-00002.safetensors"),
+            |dir| write_index(dir, "model-00002-of-00002.safetensors"),
             "shard model-00002-of-00002.safetensors is missing",
         ),
-        (&|dir| write_index(dir, "../model.safetensors"), "is no file name of a shard"),
-        (&|dir| std::fs::write(dir.join("model.safetensors.index.json"), "{}").unwrap(), "no weight_map"),
+        (|dir| write_index(dir, "../model.safetensors"), "is no file name of a shard"),
+        (|dir| std::fs::write(dir.join("model.safetensors.index.json"), "{}").unwrap(), "no weight_map"),
     ];
     let fixture = Fixture::read("llama");
-    for (spoil, expected) in spoil {
+    for (spoil, expected) in cases {
         let dir = tempfile::tempdir().unwrap();
         fixture.write(dir.path());
         spoil(dir.path());

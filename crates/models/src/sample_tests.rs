@@ -177,8 +177,8 @@ fn tokens_are_drawn_as_often_as_they_are_likely() {
         let token = mx::to_u32(&sample(&logits, &mut rows).unwrap().tokens).unwrap()[0];
         *n_drawn.entry(token).or_insert(0) += 1;
     }
-    for (token, expected) in [(0, 500), (1, 300), (2, 200)] {
-        assert!((n_drawn[&token] - expected as i32).abs() <= 1, "{n_drawn:?}");
+    for (token, expected) in [(0, 500_i32), (1, 300), (2, 200)] {
+        assert!((n_drawn[&token] - expected).abs() <= 1, "{n_drawn:?}");
     }
     assert_eq!(n_drawn.len(), 3);
 }
