@@ -1,6 +1,7 @@
 //! Dialects over HTTP: the only crate that knows vendor field names. Must not know KV caches or MLX.
 //!
-//! [`serve`] runs the whole server on a listener; [`router`] is its HTTP surface; [`ServerState`] holds the models.
+//! [`serve`] runs the whole server on a listener; [`router`] is its HTTP surface; [`ServerState`] holds the models;
+//! [`start`] runs a neutral job without HTTP.
 
 mod body;
 mod control;
@@ -18,6 +19,8 @@ mod state;
 mod worker;
 
 pub use error::ApiError;
+pub use generate::{Job, Scope, start};
+pub use generation::{Generation, ScoredToken, Update};
 pub use options::ServerOptions;
 pub use router::router;
 pub use serve::serve;

@@ -3,6 +3,7 @@
 pub mod chat;
 pub mod completions;
 pub mod error;
+mod events;
 mod ids;
 mod logprobs;
 mod messages;

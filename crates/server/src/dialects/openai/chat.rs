@@ -7,13 +7,13 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use futures::StreamExt;
 use serde_json::{Map, Value};
-use tokbar_chat::{Event, Prompt, Tokenizer};
+use tokbar_chat::{Prompt, Tokenizer};
 
 use super::error::Failure;
 use super::parameters::{self, Delivery, UsageChunk};
 use super::stream::{self, Printer, Tally, Updates};
 use super::wire::{Answer, ChatChoice, ChatLogprobs, ChatMessage, ChunkChoice, Delta, Head, finish_reason};
-use super::{ids, logprobs, messages, refused};
+use super::{events, ids, logprobs, messages, refused};
 use crate::body::read_json;
 use crate::fields::Fields;
 use crate::generate::{self, Job, Scope};
@@ -147,10 +147,11 @@ async fn whole(head: Head, mut updates: Updates, collector: Collector) -> Result
                 if let Some(logprobs) = &mut choice.logprobs {
                     logprobs.content.extend(logprobs::chat(&collector.tokenizer, &scores));
                 }
-                add_event(&mut choice.message, event);
+                events::add_event(&mut choice.message, event);
             }
             Update::Finish { reason, usage } => {
                 choice.finish_reason = finish_reason(&reason);
+                choice.message.close();
                 tally.add(choice_idx, &usage);
             }
             Update::Failed(error) => return Err(error),
@@ -164,18 +165,10 @@ impl Collector {
     fn choice(&self, index: usize) -> ChatChoice {
         ChatChoice {
             index,
-            message: ChatMessage { role: "assistant", content: String::new(), reasoning_content: None, refusal: None },
+            message: ChatMessage::default(),
             logprobs: (self.logprobs == Logprobs::Sent).then(ChatLogprobs::default),
             finish_reason: "stop",
         }
-    }
-}
-
-fn add_event(message: &mut ChatMessage, event: Event) {
-    match event {
-        Event::Text(text) => message.content.push_str(&text),
-        Event::Reasoning(text) => message.reasoning_content.get_or_insert_default().push_str(&text),
-        Event::Finish(_) => {}
     }
 }
 
@@ -200,7 +193,11 @@ impl Printer for ChunkPrinter {
             ChunkChoice { index: choice_idx, delta: Delta::default(), logprobs: None, finish_reason: None };
         match update {
             Update::Piece { event, scores } => {
-                choice.delta = delta(event);
+                let delta = events::delta(event);
+                if delta.is_none() && scores.is_empty() {
+                    return;
+                }
+                choice.delta = delta.unwrap_or_default();
                 choice.logprobs = (self.logprobs == Logprobs::Sent)
                     .then(|| ChatLogprobs { content: logprobs::chat(&self.tokenizer, &scores), refusal: None });
             }
@@ -226,13 +223,5 @@ impl ChunkPrinter {
     fn chunk(&self, choice: ChunkChoice, frames: &mut Vec<u8>) {
         let usage = (self.usage_chunk == UsageChunk::Sent).then_some(None);
         sse::data(&Answer { head: &self.head, choices: &[choice], usage }, frames);
-    }
-}
-
-fn delta(event: Event) -> Delta {
-    match event {
-        Event::Text(text) => Delta { content: Some(text), ..Delta::default() },
-        Event::Reasoning(text) => Delta { reasoning_content: Some(text), ..Delta::default() },
-        Event::Finish(_) => Delta::default(),
     }
 }

@@ -90,7 +90,8 @@ impl TextPieces {
                 }
                 match event {
                     Event::Text(text) | Event::Reasoning(text) => piece.text.push_str(&text),
-                    Event::Finish(_) => {}
+                    // Plain text has no calls.
+                    Event::ToolStart { .. } | Event::ToolArgs { .. } | Event::ToolEnd { .. } | Event::Finish(_) => {}
                 }
             }
             Update::Finish { reason, .. } => piece.finish_reason = Some(finish_reason(&reason)),

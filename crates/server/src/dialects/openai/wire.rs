@@ -67,13 +67,52 @@ pub struct ChatChoice {
 pub struct ChatMessage {
     /// Always `assistant`.
     pub role: &'static str,
-    /// The visible text.
-    pub content: String,
+    /// The visible text; null beside calls alone.
+    pub content: Option<String>,
     /// The thinking, if there was any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning_content: Option<String>,
+    /// Calls, if there were any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<MessageCall>,
     /// Always null: a local model's refusal is plain text.
     pub refusal: Option<String>,
+}
+
+impl Default for ChatMessage {
+    fn default() -> Self {
+        Self { role: "assistant", content: None, reasoning_content: None, tool_calls: Vec::new(), refusal: None }
+    }
+}
+
+impl ChatMessage {
+    /// A message of nothing at all has empty text rather than none, which clients take for a failure.
+    pub fn close(&mut self) {
+        if self.tool_calls.is_empty() {
+            self.content.get_or_insert_default();
+        }
+    }
+}
+
+/// A call of a whole message.
+#[derive(Debug, Serialize)]
+pub struct MessageCall {
+    /// Names the call.
+    pub id: String,
+    /// Always `function`.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// What is called.
+    pub function: FunctionText,
+}
+
+/// A function with its arguments.
+#[derive(Debug, Serialize)]
+pub struct FunctionText {
+    /// Its name.
+    pub name: String,
+    /// JSON in a string.
+    pub arguments: String,
 }
 
 /// One choice of a chat chunk.
@@ -101,6 +140,34 @@ pub struct Delta {
     /// More thinking.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning_content: Option<String>,
+    /// A new call, or more of one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_calls: Option<[CallDelta; 1]>,
+}
+
+/// A new call, which has id, type and name; or more arguments of one.
+#[derive(Debug, Serialize)]
+pub struct CallDelta {
+    /// Which call of the message.
+    pub index: usize,
+    /// Names the call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Always `function`.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<&'static str>,
+    /// What is called.
+    pub function: FunctionDelta,
+}
+
+/// A function's name, or more of its arguments.
+#[derive(Debug, Serialize)]
+pub struct FunctionDelta {
+    /// Its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// More JSON.
+    pub arguments: String,
 }
 
 /// Scores of a chat choice.
@@ -174,5 +241,6 @@ pub fn finish_reason(reason: &FinishReason) -> &'static str {
     match reason {
         FinishReason::Stop => "stop",
         FinishReason::Length => "length",
+        FinishReason::ToolCalls => "tool_calls",
     }
 }
