@@ -1,26 +1,54 @@
-//! From a request's body to a JSON value: bounded in type, size, time, encoding and depth.
+//! From a request's body to a JSON value: bounded in type, size, time, encoding and depth, and in memory over all calls.
+
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderMap, header};
 use futures::StreamExt;
 use serde_json::Value;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::{ApiError, ServerOptions};
+use crate::{ApiError, ServerState};
+
+/// Bodies up to this are parsed in place; longer ones would hold up other calls.
+const N_BYTES_IN_PLACE: usize = 64 << 10;
+/// Memory is set aside in pieces of this size.
+const N_BYTES_PER_PERMIT: usize = 1 << 10;
+
+/// Memory for all bodies that are being read.
+#[derive(Clone, Debug)]
+pub struct BodyRoom {
+    permits: Arc<Semaphore>,
+}
+
+impl BodyRoom {
+    /// For so many bytes in all.
+    pub fn new(n_bytes: usize) -> Self {
+        let n_permits = (n_bytes / N_BYTES_PER_PERMIT).min(Semaphore::MAX_PERMITS);
+        Self { permits: Arc::new(Semaphore::new(n_permits)) }
+    }
+
+    /// `None` when the room is used up.
+    fn take(&self, n_bytes: usize) -> Option<OwnedSemaphorePermit> {
+        let n_permits = u32::try_from(n_bytes.div_ceil(N_BYTES_PER_PERMIT)).ok()?;
+        Arc::clone(&self.permits).try_acquire_many_owned(n_permits).ok()
+    }
+}
 
 /// Reads the body as JSON.
 ///
 /// # Errors
 /// Names what is wrong with the content type, the length, the pace, the encoding or the JSON. Nesting is bounded by the
 /// parser (127 levels).
-pub async fn read_json(options: &ServerOptions, request: Request) -> Result<Value, ApiError> {
+pub async fn read_json(state: &ServerState, request: Request) -> Result<Value, ApiError> {
     let (parts, body) = request.into_parts();
     check_content_type(&parts.headers)?;
-    let reading = read(options.n_body_bytes_max, &parts.headers, body);
-    let bytes = tokio::time::timeout(options.body_timeout, reading)
-        .await
-        .map_err(|_| ApiError::BodyTimeout { timeout_s: options.body_timeout.as_secs() })??;
-    parse(&bytes)
+    let timeout = state.options.body_timeout;
+    let read = tokio::time::timeout(timeout, read(state, &parts.headers, body)).await;
+    // What was set aside stays so until the text is parsed.
+    let (bytes, _room) = read.map_err(|_| ApiError::BodyTimeout { timeout_s: timeout.as_secs() })??;
+    if bytes.len() <= N_BYTES_IN_PLACE { parse(&bytes) } else { state.text_jobs.run(move || parse(&bytes)).await? }
 }
 
 fn check_content_type(headers: &HeaderMap) -> Result<(), ApiError> {
@@ -30,17 +58,21 @@ fn check_content_type(headers: &HeaderMap) -> Result<(), ApiError> {
     if is_json { Ok(()) } else { Err(ApiError::ContentType { given: given.to_owned() }) }
 }
 
-/// Collects at most `n_max` bytes. A longer body is read on, unkept, for once its limit more: clients that write all
+/// Collects a body up to the limit. A longer one is read on, unkept, for once the limit more: clients that write all
 /// before they read would otherwise see a broken connection instead of the answer.
-async fn read(n_max: usize, headers: &HeaderMap, body: Body) -> Result<Vec<u8>, ApiError> {
+async fn read(
+    state: &ServerState,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<(Vec<u8>, Option<OwnedSemaphorePermit>), ApiError> {
+    let n_max = state.options.n_body_bytes_max;
     let too_large = ApiError::BodyTooLarge { n_bytes_max: n_max };
     let declared = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
     let is_declared_too_large = declared.is_some_and(|n| n > n_max as u64);
     if is_declared_too_large && headers.contains_key(header::EXPECT) {
         return Err(too_large);
     }
-    let mut bytes = Vec::new();
-    let mut n_read = 0;
+    let (mut bytes, mut room, mut n_read) = (Vec::new(), None, 0);
     let mut frames = body.into_data_stream();
     while let Some(frame) = frames.next().await {
         let frame = frame.map_err(|error| ApiError::BodyLost { detail: error.to_string() })?;
@@ -48,13 +80,19 @@ async fn read(n_max: usize, headers: &HeaderMap, body: Body) -> Result<Vec<u8>, 
         if n_read > 2 * n_max {
             return Err(too_large);
         }
-        if n_read <= n_max && !is_declared_too_large {
-            bytes.extend_from_slice(&frame);
-        } else {
-            bytes = Vec::new();
+        if n_read > n_max || is_declared_too_large {
+            (bytes, room) = (Vec::new(), None);
+            continue;
         }
+        let full = ApiError::QueueFull { retry_after_s: state.options.retry_after_s };
+        let more = state.body_room.take(frame.len()).ok_or(full)?;
+        match &mut room {
+            Some(room) => OwnedSemaphorePermit::merge(room, more),
+            None => room = Some(more),
+        }
+        bytes.extend_from_slice(&frame);
     }
-    if n_read > n_max { Err(too_large) } else { Ok(bytes) }
+    if n_read > n_max { Err(too_large) } else { Ok((bytes, room)) }
 }
 
 fn parse(bytes: &[u8]) -> Result<Value, ApiError> {

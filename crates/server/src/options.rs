@@ -14,6 +14,8 @@ pub struct ServerOptions {
     pub api_key: Option<String>,
     /// Longest request body, in bytes.
     pub n_body_bytes_max: usize,
+    /// Most bytes of all bodies that are being read; one more is told to come back.
+    pub n_body_bytes_total_max: usize,
     /// Longest time for a request's body to arrive.
     pub body_timeout: Duration,
     /// Longest time for a request's headers to arrive; idle connections close after it, too.
@@ -44,13 +46,14 @@ impl Default for ServerOptions {
             allowed_hosts: Vec::new(),
             api_key: None,
             n_body_bytes_max: 32 << 20,
+            n_body_bytes_total_max: 256 << 20,
             body_timeout: Duration::from_secs(30),
             header_timeout: Duration::from_secs(30),
             n_headers_max: 100,
             n_header_bytes_max: 64 << 10,
             n_connections_max: 512,
             n_sequences_max: 128,
-            n_text_jobs_max: 2,
+            n_text_jobs_max: std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 8)),
             keep_alive: Duration::from_secs(10),
             shutdown_grace: Duration::from_secs(10),
             retry_after_s: 2,

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use tokbar_chat::TextModel;
 use tokbar_engine::Engine;
 
+use crate::body::BodyRoom;
 use crate::worker::TextJobs;
 use crate::{ApiError, ServerOptions};
 
@@ -108,12 +109,15 @@ pub struct ServerState {
     pub options: Arc<ServerOptions>,
     /// Rendering and tokenizing.
     pub(crate) text_jobs: TextJobs,
+    /// Memory of bodies.
+    pub(crate) body_room: BodyRoom,
 }
 
 impl ServerState {
     /// Ready to serve `models`.
     pub fn new(models: Models, options: ServerOptions) -> Self {
         let text_jobs = TextJobs::new(options.n_text_jobs_max);
-        Self { models, options: Arc::new(options), text_jobs }
+        let body_room = BodyRoom::new(options.n_body_bytes_total_max);
+        Self { models, options: Arc::new(options), text_jobs, body_room }
     }
 }

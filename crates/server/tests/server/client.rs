@@ -194,3 +194,16 @@ pub fn leave_after(address: SocketAddr, path: &str, body: &Value, then: impl FnO
     write!(socket, "{head}Content-Length: {}\r\n\r\n{body}", body.len()).unwrap();
     then();
 }
+
+/// Sends some bytes and waits until the server closes the connection; returns what it said.
+pub fn silence(address: SocketAddr, bytes: &[u8]) -> String {
+    let mut socket = TcpStream::connect(address).unwrap();
+    socket.set_read_timeout(Some(TIMEOUT)).unwrap();
+    socket.write_all(bytes).unwrap();
+    let mut said = Vec::new();
+    if let Err(error) = socket.read_to_end(&mut said) {
+        // What was sent after the close is answered by a reset.
+        assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
+    }
+    String::from_utf8(said).unwrap()
+}

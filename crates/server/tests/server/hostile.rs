@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokbar_server::ServerOptions;
 
-use crate::client::{Call, send_raw};
+use crate::client::{Call, send_raw, silence};
 use crate::setup::{Setup, TestServer};
 
 const CHAT: &str = "/v1/chat/completions";
@@ -90,6 +90,11 @@ fn bodies_too_large_or_too_slow() {
     let huge = format!("{head}Content-Length: 99999999999\r\nExpect: 100-continue\r\n\r\n");
     assert_eq!(send_raw(server.address, huge.as_bytes(), false).finish().status, 413);
 
+    let options = ServerOptions { n_body_bytes_total_max: 1024, ..Setup::default().server };
+    let server = TestServer::start(Setup { server: options, ..Setup::default() });
+    let reply = post(big).send(server.address);
+    assert_eq!((reply.status, reply.header("retry-after")), (429, Some("2")), "{}", reply.body);
+
     let options = ServerOptions { body_timeout: Duration::from_millis(1), ..Setup::default().server };
     let server = TestServer::start(Setup { server: options, ..Setup::default() });
     let slow = format!("{head}Content-Length: 50\r\n\r\n{{");
@@ -108,6 +113,29 @@ fn headers_beyond_their_bounds() {
         assert_eq!(send_raw(server.address, call.as_bytes(), false).status, 431);
     }
     assert_eq!(send_raw(server.address, b"\x16\x03\x01 hello\r\n\r\n", false).status, 400);
+}
+
+#[test]
+fn connections_that_say_nothing_are_closed() {
+    let options = ServerOptions { header_timeout: Duration::from_millis(1), ..Setup::default().server };
+    let server = TestServer::start(Setup { server: options, ..Setup::default() });
+    for start in ["", "GET /health HTTP/1.1\r\nHost: local"] {
+        assert_eq!(silence(server.address, start.as_bytes()), "", "{start:?}");
+    }
+}
+
+#[test]
+fn templates_that_fail() {
+    let cases = [
+        (Some("{{ raise_exception('roles must alternate') }}"), "roles must alternate"),
+        (Some("{% for a in range(9999) %}{% for b in range(9999) %}x{% endfor %}{% endfor %}"), "template"),
+        (Some("{{ messages[7].content.nothing }}"), "template"),
+        (None, "no chat template"),
+    ];
+    for (template, part) in cases {
+        let server = TestServer::start(Setup { template, ..Setup::default() });
+        check(&server, chat(json!({})), (400, "invalid_prompt", "", part));
+    }
 }
 
 /// A chat call with one good message and these fields.

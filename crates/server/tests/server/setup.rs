@@ -38,6 +38,7 @@ pub struct Setup {
     pub defaults: SamplingDefaults,
     /// The model answers every prompt with this text.
     pub reply: Option<&'static str>,
+    pub template: Option<&'static str>,
 }
 
 impl Default for Setup {
@@ -51,6 +52,7 @@ impl Default for Setup {
             server: ServerOptions { now, ..ServerOptions::default() },
             defaults: SamplingDefaults::default(),
             reply: None,
+            template: Some(TEMPLATE),
         }
     }
 }
@@ -80,7 +82,7 @@ impl TestServer {
     }
 
     pub fn start(setup: Setup) -> Self {
-        let text = Arc::new(text_model());
+        let text = Arc::new(text_model(setup.template));
         let mut fake = setup.fake;
         if let Some(reply) = setup.reply {
             fake.reply = Some(text.tokenizer.encode(reply, Specials::Omit).unwrap());
@@ -163,14 +165,14 @@ impl Drop for TestServer {
     }
 }
 
-fn text_model() -> TextModel {
+fn text_model(template: Option<&str>) -> TextModel {
     let dir = tempfile::tempdir().unwrap();
-    write_checkpoint(dir.path());
+    write_checkpoint(dir.path(), template);
     TextModel::load(dir.path()).unwrap()
 }
 
-fn write_checkpoint(dir: &Path) {
-    let config = json!({ "eos_token": "<|end|>", "chat_template": TEMPLATE });
+fn write_checkpoint(dir: &Path, template: Option<&str>) {
+    let config = json!({ "eos_token": "<|end|>", "chat_template": template });
     fs::write(dir.join("tokenizer_config.json"), config.to_string()).unwrap();
     fs::write(dir.join("tokenizer.json"), tokenizer().to_string()).unwrap();
 }

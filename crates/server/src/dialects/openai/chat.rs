@@ -39,7 +39,7 @@ enum Logprobs {
 
 /// Answers a conversation, whole or as a stream.
 pub async fn create(State(state): State<ServerState>, request: Request) -> Result<Response, Failure> {
-    let body = read_json(&state.options, request).await?;
+    let body = read_json(&state, request).await?;
     let call = parse(&state, body)?;
     let n_choices = call.job.n_choices;
     let head = Head {

@@ -39,7 +39,7 @@ struct Call {
 
 /// Continues text, whole or as a stream.
 pub async fn create(State(state): State<ServerState>, request: Request) -> Result<Response, Failure> {
-    let body = read_json(&state.options, request).await?;
+    let body = read_json(&state, request).await?;
     let call = parse(&state, body)?;
     let head = Head {
         id: ids::unique("cmpl"),
