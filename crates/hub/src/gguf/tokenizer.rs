@@ -6,6 +6,7 @@ mod byte_level;
 mod pieces;
 mod pre_tokenizer;
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
 use serde_json::{Map, Value, json};
@@ -26,10 +27,10 @@ enum TokenType {
 
 /// The vocabulary of a file. All three lists run over token ids.
 struct Vocabulary<'a> {
-    tokens: Vec<&'a str>,
+    tokens: Vec<Cow<'a, str>>,
     types: Vec<TokenType>,
     /// First id of each text.
-    ids: HashMap<&'a str, usize>,
+    ids: HashMap<Cow<'a, str>, usize>,
 }
 
 /// The JSON documents that a tokenizer needs.
@@ -45,7 +46,7 @@ pub struct Documents {
 
 /// Builds the documents for a model of `n_vocab` embedding rows and a context of `n_context` tokens.
 pub fn documents(metadata: &Metadata, n_vocab: usize, n_context: &Value) -> Result<Documents, ImportError> {
-    let vocabulary = Vocabulary::read(metadata)?;
+    let mut vocabulary = Vocabulary::read(metadata)?;
     if vocabulary.tokens.len() > n_vocab {
         let n_tokens = vocabulary.tokens.len();
         return Err(refused(format!("it has {n_tokens} tokens but the model only {n_vocab} embeddings")));
@@ -53,7 +54,7 @@ pub fn documents(metadata: &Metadata, n_vocab: usize, n_context: &Value) -> Resu
     let ends = Ends::read(metadata, &vocabulary)?;
     let mut tokenizer = match metadata.text("tokenizer.ggml.model")? {
         Some("gpt2") => byte_level::tokenizer(metadata, &vocabulary)?,
-        Some("llama") => pieces::tokenizer(metadata, &vocabulary)?,
+        Some("llama") => pieces::tokenizer(metadata, &mut vocabulary)?,
         Some(other) => return Err(refused(format!("its kind `{other}` is not supported"))),
         None => return Err(refused("the file holds none".to_owned())),
     };
@@ -81,17 +82,23 @@ impl<'a> Vocabulary<'a> {
             Some(numbers) => numbers.into_iter().map(token_type).collect(),
             None => vec![TokenType::Normal; tokens.len()],
         };
-        let mut ids = HashMap::with_capacity(tokens.len());
-        for (id, token) in tokens.iter().enumerate() {
-            ids.entry(*token).or_insert(id);
+        let mut vocabulary =
+            Self { tokens: tokens.into_iter().map(Cow::Borrowed).collect(), types, ids: HashMap::new() };
+        vocabulary.index();
+        Ok(vocabulary)
+    }
+
+    fn index(&mut self) {
+        self.ids.clear();
+        for (id, token) in self.tokens.iter().enumerate() {
+            self.ids.entry(token.clone()).or_insert(id);
         }
-        Ok(Self { tokens, types, ids })
     }
 
     /// The `vocab` object of a BPE model: text to id. Of equal texts the first id stands.
     fn map(&self) -> Value {
         let first = self.tokens.iter().enumerate().filter(|(id, token)| self.ids[*token] == *id);
-        Value::Object(first.map(|(id, token)| ((*token).to_owned(), json!(id))).collect())
+        Value::Object(first.map(|(id, token)| (token.to_string(), json!(id))).collect())
     }
 
     /// Tokens that are matched in the text before anything else happens to it.
@@ -162,8 +169,8 @@ impl Ends {
             [special(&self.bos, part), Some(text), special(&self.eos, part)].into_iter().flatten().collect()
         };
         let tokens = [self.bos, self.eos].into_iter().flatten().map(|id| {
-            let token = vocabulary.tokens[id];
-            (token.to_owned(), json!({"id": token, "ids": [id], "tokens": [token]}))
+            let token = &vocabulary.tokens[id];
+            (token.to_string(), json!({"id": token, "ids": [id], "tokens": [token]}))
         });
         let pair = [around("A", 0), around("B", 1)].concat();
         json!({
@@ -228,7 +235,7 @@ fn generation_config(metadata: &Metadata, vocabulary: &Vocabulary<'_>) -> Result
         ends.extend(vocabulary.named(metadata, name)?);
     }
     let is_control = |id: &usize| matches!(vocabulary.types[*id], TokenType::Control);
-    ends.extend(END_TEXTS.iter().filter_map(|text| vocabulary.ids.get(text).copied()).filter(is_control));
+    ends.extend(END_TEXTS.iter().filter_map(|text| vocabulary.ids.get(*text).copied()).filter(is_control));
     let mut config = Map::new();
     for (gguf, name) in [("bos", "bos_token_id"), ("padding", "pad_token_id")] {
         if let Some(id) = vocabulary.named(metadata, gguf)? {

@@ -16,7 +16,7 @@ pub fn tokenizer(metadata: &Metadata, vocabulary: &Vocabulary<'_>) -> Result<Val
     // A merge of texts outside the vocabulary can never apply, and loaders refuse it.
     let known = |pair: &[&str; 2]| {
         let whole = || vocabulary.ids.contains_key(pair.concat().as_str());
-        pair.iter().all(|part| vocabulary.ids.contains_key(part)) && whole()
+        pair.iter().all(|part| vocabulary.ids.contains_key(*part)) && whole()
     };
     let merges: Vec<_> = merges.into_iter().filter_map(split).filter(known).collect();
     Ok(json!({

@@ -1,6 +1,8 @@
 //! SentencePiece vocabularies (`llama` in GGUF) as BPE with byte fallback, the way Hugging Face converts them: a merge
 //! for every way to split a piece into two pieces, best score first.
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
 use super::super::error::ImportError;
@@ -11,12 +13,13 @@ use super::{TokenType, Vocabulary, refused};
 const SPACE: &str = "\u{2581}";
 
 /// tokenizer.json without added tokens and post-processor.
-pub fn tokenizer(metadata: &Metadata, vocabulary: &Vocabulary<'_>) -> Result<Value, ImportError> {
+pub fn tokenizer(metadata: &Metadata, vocabulary: &mut Vocabulary<'_>) -> Result<Value, ImportError> {
     let key = "tokenizer.ggml.scores";
     let scores = metadata.need(key, metadata.numbers(key)?)?;
     if scores.len() != vocabulary.tokens.len() {
         return Err(refused(format!("{} scores for {} tokens", scores.len(), vocabulary.tokens.len())));
     }
+    restore_spaces(vocabulary);
     let prefixed = metadata.flag("tokenizer.ggml.add_space_prefix")?.unwrap_or(true);
     let replace = json!({"type": "Replace", "pattern": {"String": " "}, "content": SPACE});
     let prepend = json!({"type": "Prepend", "prepend": SPACE});
@@ -45,28 +48,56 @@ pub fn tokenizer(metadata: &Metadata, vocabulary: &Vocabulary<'_>) -> Result<Val
     }))
 }
 
-fn unknown<'a>(vocabulary: &Vocabulary<'a>) -> Option<&'a str> {
+/// GGUF writes runs of spaces that the user defined as spaces; the pieces themselves are runs of [`SPACE`].
+fn restore_spaces(vocabulary: &mut Vocabulary<'_>) {
+    let defined =
+        vocabulary.tokens.iter_mut().zip(&vocabulary.types).filter(|(_, kind)| **kind == TokenType::UserDefined);
+    for (token, _) in defined {
+        if !token.is_empty() && token.chars().all(|c| c == ' ') {
+            *token = Cow::Owned(SPACE.repeat(token.len()));
+        }
+    }
+    vocabulary.index();
+}
+
+fn unknown<'a>(vocabulary: &'a Vocabulary<'_>) -> Option<&'a str> {
     let id = vocabulary.types.iter().position(|kind| *kind == TokenType::Unknown)?;
-    Some(vocabulary.tokens[id])
+    Some(&vocabulary.tokens[id])
 }
 
 /// Longest piece that is split, in bytes. Splitting takes the square of the length, and real pieces are far shorter.
 const N_PIECE_BYTES_MAX: usize = 512;
 
-/// All merges, those of better-scored pieces first; of one piece, as their halves come in the vocabulary.
-fn merges<'a>(vocabulary: &Vocabulary<'a>, scores: &[f64]) -> Vec<[&'a str; 2]> {
+/// One way to make a piece of two.
+struct Merge<'a> {
+    score: f64,
+    /// Ids of the piece and its halves.
+    ids: (usize, usize, usize),
+    /// Characters of the halves.
+    lens: (usize, usize),
+    halves: [&'a str; 2],
+}
+
+/// All merges: better-scored pieces first, then longer halves first, then as they come in the vocabulary.
+fn merges<'a>(vocabulary: &'a Vocabulary<'_>, scores: &[f64]) -> Vec<[&'a str; 2]> {
     let mut merges = Vec::new();
-    for (id, &piece) in vocabulary.tokens.iter().enumerate() {
-        if vocabulary.types[id] != TokenType::Normal || piece.len() > N_PIECE_BYTES_MAX {
+    for (id, piece) in vocabulary.tokens.iter().enumerate() {
+        let is_text = matches!(vocabulary.types[id], TokenType::Normal | TokenType::UserDefined);
+        if !is_text || piece.len() > N_PIECE_BYTES_MAX {
             continue;
         }
-        for (at, _) in piece.char_indices().skip(1) {
+        // What the user defined is made before anything else, whatever score a converter wrote.
+        let score = if vocabulary.types[id] == TokenType::Normal { scores[id] } else { f64::INFINITY };
+        let n_chars = piece.chars().count();
+        for (n, (at, _)) in piece.char_indices().enumerate().skip(1) {
             let (left, right) = piece.split_at(at);
             if let (Some(&l), Some(&r)) = (vocabulary.ids.get(left), vocabulary.ids.get(right)) {
-                merges.push((scores[id], id, l, r, [left, right]));
+                let lens = (n, n_chars - n);
+                merges.push(Merge { score, ids: (id, l, r), lens, halves: [left, right] });
             }
         }
     }
-    merges.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| (a.1, a.2, a.3).cmp(&(b.1, b.2, b.3))));
-    merges.into_iter().map(|(.., pair)| pair).collect()
+    merges
+        .sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| b.lens.cmp(&a.lens)).then_with(|| a.ids.cmp(&b.ids)));
+    merges.into_iter().map(|merge| merge.halves).collect()
 }
