@@ -106,12 +106,14 @@ pub enum SubmitError {
     },
 }
 
-/// A handle to a running engine; clones share it. Dropping the last one shuts the engine down.
-#[derive(Clone)]
+/// A handle to a running engine; clones share it. Dropping the last one shuts the engine down, which waits
+/// for the steps in flight.
+#[derive(Clone, Debug)]
 pub struct Engine {
     inner: Arc<Inner>,
 }
 
+#[derive(Debug)]
 struct Inner {
     info: ModelInfo,
     bell: Bell,

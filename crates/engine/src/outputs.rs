@@ -53,7 +53,7 @@ impl Shared {
 }
 
 /// Wakes the worker. Rings that it has not yet answered are one, so they need one place in the channel.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Bell {
     pub commands: SyncSender<Command>,
     pub shared: Arc<Shared>,
@@ -70,6 +70,7 @@ impl Bell {
 }
 
 /// What one request yields. Dropping it cancels the request within one step.
+#[derive(Debug)]
 pub struct Outputs {
     id: SequenceId,
     receiver: mpsc::Receiver<Output>,

@@ -37,7 +37,7 @@ pub enum Output {
     Finish {
         /// Why it ended.
         reason: FinishReason,
-        /// Counts and times.
+        /// What it took.
         usage: Usage,
     },
 }

@@ -273,14 +273,12 @@ impl Scheduler {
         self.settle();
     }
 
-    /// Closes the leaving sequences that have no row in flight.
+    /// Closes the leaving sequences that have no row in flight, also those that were never opened.
     fn settle(&mut self) {
         let is_done = |s: &&Sequence| matches!(s.standing, Standing::Leaving(_)) && s.n_rows_in_flight == 0;
-        let done: Vec<_> = self.sequences.values().filter(is_done).map(|s| (s.id(), s.is_open, s.standing)).collect();
-        for (id, is_open, standing) in done {
-            if is_open {
-                self.closed.push(id);
-            }
+        let done: Vec<_> = self.sequences.values().filter(is_done).map(|s| (s.id(), s.standing)).collect();
+        for (id, standing) in done {
+            self.closed.push(id);
             match standing {
                 Standing::Leaving(Leave::Finished) => drop(self.sequences.remove(&id)),
                 _ => self.sequence_mut(id).requeue(),

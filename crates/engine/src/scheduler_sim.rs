@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::super::Scheduler;
 use super::N_CONTEXT;
 use crate::fake::{FakeBackend, FakeOptions, Probe, expected_prompt_scores, expected_tokens};
 use crate::plan::{Limits, Plan};
+use crate::scheduler::Scheduler;
 use crate::sequence::{Sequence, Standing};
 use crate::{Backend, FinishReason, Output, Request, SequenceId, StepError};
 
@@ -161,6 +161,8 @@ impl Sim {
                 _ => assert!(expected.starts_with(&tokens), "{id:?}: {tokens:?} does not begin {expected:?}"),
             }
             let outputs = &self.outputs[id];
+            let ranks: Vec<_> = outputs.iter().map(rank).collect();
+            assert!(ranks.is_sorted(), "prefill, scores, tokens, finish is the order: {outputs:?}");
             let n_finishes = outputs.iter().filter(|o| matches!(o, Output::Finish { .. })).count();
             let prompts: Vec<_> = outputs.iter().filter(|o| matches!(o, Output::Prompt(_))).collect();
             assert_eq!(n_finishes, 1, "{outputs:?}");
@@ -172,5 +174,15 @@ impl Sim {
                 request.score_prompt && matches!(self.reason(*id), FinishReason::Stop | FinishReason::Length);
             assert!(prompts.len() == 1 || !is_scored, "{outputs:?}");
         }
+    }
+}
+
+/// Outputs of one sequence come in the order of their ranks.
+fn rank(output: &Output) -> usize {
+    match output {
+        Output::Prefill { .. } => 0,
+        Output::Prompt(_) => 1,
+        Output::Token(_) => 2,
+        Output::Finish { .. } => 3,
     }
 }

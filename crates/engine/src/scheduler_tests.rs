@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use crate::fake::{Call, Effect, FakeOptions, Fault};
 use crate::plan::Limits;
-use crate::{Backend, FinishReason, ModelInfo, Request, RowInput, SamplingOptions, StepError};
+use crate::{Backend, FinishReason, ModelInfo, Output, Request, RowInput, SamplingOptions, SequenceId, StepError};
 
 #[path = "scheduler_sim.rs"]
 mod sim;
@@ -146,10 +146,15 @@ fn scarce_room_preempts_the_youngest_and_everything_finishes() {
     let limits = Limits { n_kv_tokens: N_CONTEXT, n_kv_growth: 1, ..ROOMY };
     let mut sim = Sim::new(fake(), limits);
     let ids = [sim.arrive(request(10, 40)), sim.arrive(request(10, 40)), sim.arrive(request(10, 40))];
+    let mut ended = Vec::new();
+    while sim.turn() {
+        let is_over = |id: &SequenceId| matches!(sim.outputs[id].last(), Some(Output::Finish { .. }));
+        ended.extend(ids.iter().filter(|id| is_over(id) && !ended.contains(*id)).copied().collect::<Vec<_>>());
+    }
     sim.drain();
     sim.check_outputs();
     assert!(sim.scheduler.n_preempted() > 0);
-    assert!(ids.iter().all(|id| sim.tokens(*id).len() == 40));
+    assert_eq!(ended, ids, "the oldest keeps its cache");
 }
 
 /// The rows of the next plan: sequence, positions, whether the token is pending.
@@ -236,4 +241,18 @@ fn a_sequence_that_never_fits_fails_and_lets_others_live() {
     sim.check_outputs();
     assert!(matches!(sim.reason(ids[1]), FinishReason::Failed(detail) if detail.contains("out of memory")));
     assert_eq!((sim.reason(ids[0]), sim.reason(ids[2])), (FinishReason::Length, FinishReason::Length));
+}
+
+#[test]
+fn steps_grow_again_as_sequences_finish_after_a_lack_of_memory() {
+    let effect = Effect::Fail(StepError::OutOfMemory { detail: "busy".to_owned() });
+    let mut sim = Sim::new(FakeOptions { faults: vec![Fault { call: Call::Submit, nth: 0, effect }], ..fake() }, ROOMY);
+    for n in 0..20 {
+        sim.arrive(request(2 + n % 3, 5 + n));
+    }
+    sim.turns(3);
+    assert_eq!(sim.probe.seen().n_rows_max, 4, "half of the rows that did not fit");
+    sim.drain();
+    sim.check_outputs();
+    assert_eq!(sim.probe.seen().n_rows_max, 8);
 }

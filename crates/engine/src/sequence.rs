@@ -1,5 +1,6 @@
 //! One sequence: its tokens, how many positions are computed, and what is in flight.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::draw::uniform;
@@ -38,7 +39,7 @@ pub(crate) struct Sequence {
     sampling: Arc<SamplingOptions>,
     /// Prompt and output, as far as known.
     tokens: Vec<TokenId>,
-    stop_tokens: Vec<TokenId>,
+    stop_tokens: HashSet<TokenId>,
     n_prompt: usize,
     /// Most tokens, prompt and output together.
     n_limit: usize,
@@ -60,7 +61,7 @@ pub(crate) struct Sequence {
 
 impl Sequence {
     pub(crate) fn new(id: SequenceId, request: Request, info: &ModelInfo) -> Self {
-        let mut stop_tokens = request.stop_tokens;
+        let mut stop_tokens: HashSet<_> = request.stop_tokens.into_iter().collect();
         if !request.ignore_eos {
             stop_tokens.extend(&info.eos);
         }

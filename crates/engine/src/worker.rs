@@ -65,10 +65,12 @@ struct Worker {
     busy_since: Instant,
 }
 
-/// Whether the worker goes on.
+/// What the worker does next.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Flow {
-    Continue,
+enum Next {
+    Step,
+    /// There is nothing to do until a command comes.
+    Wait,
     Stop,
 }
 
@@ -93,10 +95,10 @@ impl Worker {
     }
 
     fn work(&mut self) {
-        let mut is_busy = false;
-        while self.take_commands(is_busy) == Flow::Continue {
+        let mut next = Next::Wait;
+        while self.take_commands(next) != Next::Stop {
             self.look_at_receivers();
-            is_busy = self.turn();
+            next = self.turn();
             self.dispatch();
             self.publish();
         }
@@ -105,10 +107,10 @@ impl Worker {
     }
 
     /// Takes every command there is; waits for one when there is nothing to do.
-    fn take_commands(&mut self, is_busy: bool) -> Flow {
-        let mut command = match is_busy {
-            true => self.commands.try_recv(),
-            false => self.commands.recv().map_err(|_| TryRecvError::Disconnected),
+    fn take_commands(&mut self, next: Next) -> Next {
+        let mut command = match next {
+            Next::Wait => self.commands.recv().map_err(|_| TryRecvError::Disconnected),
+            Next::Step | Next::Stop => self.commands.try_recv(),
         };
         loop {
             match command {
@@ -117,8 +119,8 @@ impl Worker {
                     self.scheduler.add(submission.id, submission.request);
                 }
                 Ok(Command::Look) => self.shared.answer_bell(),
-                Ok(Command::Stop) | Err(TryRecvError::Disconnected) => return Flow::Stop,
-                Err(TryRecvError::Empty) => return Flow::Continue,
+                Ok(Command::Stop) | Err(TryRecvError::Disconnected) => return Next::Stop,
+                Err(TryRecvError::Empty) => return Next::Step,
             }
             command = self.commands.try_recv();
         }
@@ -137,22 +139,24 @@ impl Worker {
         }
     }
 
-    /// Submits the next step, and collects one when two are in flight or no other can start. False when idle.
-    fn turn(&mut self) -> bool {
+    /// Submits the next step, and collects one when two are in flight or no other can start.
+    fn turn(&mut self) -> Next {
         let plan = self.scheduler.plan();
         plan.closed.iter().for_each(|id| self.backend.close(*id));
         let has_rows = !plan.step.rows.is_empty();
         let is_submitted = has_rows && self.submit(&plan);
         match self.scheduler.n_steps_in_flight() {
-            0 => has_rows,
-            1 if is_submitted => true,
+            0 if has_rows => Next::Step,
+            0 => Next::Wait,
+            1 if is_submitted => Next::Step,
             _ => {
                 self.collect();
-                true
+                Next::Step
             }
         }
     }
 
+    /// Opens the plan's new sequences and submits its step. False when the backend refused, and nothing was submitted.
     fn submit(&mut self, plan: &Plan) -> bool {
         for id in &plan.opened {
             if let Err(error) = self.backend.open(*id, &self.scheduler.opening(*id)) {
@@ -186,7 +190,7 @@ impl Worker {
         }
     }
 
-    /// Sends what the scheduler has to tell. A paused sequence always has room, see [`N_OUTPUTS_SPARE`].
+    /// Sends what the scheduler has to tell. A sequence that plans rows always has room, see [`N_OUTPUTS_SPARE`].
     fn dispatch(&mut self) {
         for (id, output) in self.scheduler.take_events() {
             let is_last = matches!(output, Output::Finish { .. });

@@ -19,6 +19,16 @@ fn a_receiver_that_lags_pauses_its_own_sequence_only() {
 }
 
 #[test]
+fn progress_that_no_one_reads_does_not_hold_up_prefill() {
+    let bench = Bench::start(fake(), EngineOptions { token_budget: 1, ..options() });
+    let long = Request { prompt: vec![3; 200], ..request(1, 500) };
+    let lags = bench.submit(&long);
+    bench.probe.wait_until(|seen| seen.n_tokens >= 200);
+    bench.check_whole(&long, lags);
+    bench.check_nothing_left();
+}
+
+#[test]
 fn a_receiver_that_lags_keeps_no_place_from_others() {
     let bench = Bench::start(fake(), EngineOptions { n_rows_max: 1, ..options() });
     let lags = bench.submit(&request(1, 1000));
@@ -38,6 +48,7 @@ fn a_dropped_receiver_cancels_within_one_step() {
     let n_submits = bench.probe.seen().n_submits;
     bench.probe.release();
     bench.probe.wait_until(|seen| seen.n_open == 0);
+    assert_eq!(n_submits, 2, "one step is computed while the next is queued");
     assert_eq!(bench.probe.seen().n_submits, n_submits, "what was in flight is the last of it");
     bench.check_nothing_left();
 }
