@@ -21,7 +21,7 @@ pub struct Job {
     pub max_tokens: usize,
     /// End a continuation, and are no part of it.
     pub stop: StopStrings,
-    /// What the prompt's tokens cost, and whether EOS ends.
+    /// Which tokens are reported and which end the output.
     pub scope: Scope,
 }
 
@@ -80,7 +80,17 @@ async fn tokenize(
 ) -> Result<Vec<Vec<TokenId>>, ApiError> {
     let (text, now) = (model.text.clone(), (state.options.now)());
     let work = move || prompts.iter().map(|prompt| text.prompt_tokens(prompt, &now)).collect::<Result<_, _>>();
-    state.text_jobs.run(work).await?.map_err(|error: PromptError| ApiError::Prompt { detail: error.to_string() })
+    state.text_jobs.run(work).await?.map_err(prompt_refusal)
+}
+
+fn prompt_refusal(error: PromptError) -> ApiError {
+    match error {
+        PromptError::NoFim => ApiError::unsupported("suffix", error.to_string()),
+        PromptError::BadToken { .. } => ApiError::invalid("prompt", format!("cannot be used: {error}")),
+        PromptError::NoTemplate | PromptError::Template(_) | PromptError::Tokenizer(_) => {
+            ApiError::Prompt { detail: error.to_string() }
+        }
+    }
 }
 
 /// The prompt must leave room for one token, if one is wanted.

@@ -19,10 +19,13 @@ const OPEN_PATHS: [&str; 2] = ["/", "/health"];
 /// Lets a call through or answers it with the refusal in its dialect's shape.
 pub async fn guard(State(state): State<ServerState>, request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
-    match check(&state.options, &parts) {
+    let (method, path) = (parts.method.clone(), parts.uri.path().to_owned());
+    let response = match check(&state.options, &parts) {
         Ok(()) => next.run(Request::from_parts(parts, body)).await,
-        Err(error) => dialects::error_response(parts.uri.path(), &error),
-    }
+        Err(error) => dialects::error_response(&path, &error),
+    };
+    tracing::debug!(%method, path, status = response.status().as_u16(), "answered");
+    response
 }
 
 /// # Errors

@@ -64,15 +64,14 @@ pub struct Models {
 impl Models {
     /// The first model is the default one.
     pub fn new(served: Vec<ServedModel>) -> Self {
-        let models = Self::default();
-        models.replace(served);
-        models
+        Self { served: Arc::new(RwLock::new(shared(served))) }
     }
 
-    /// Serves other models from now on.
-    pub fn replace(&self, served: Vec<ServedModel>) {
-        let served = served.into_iter().map(Arc::new).collect();
-        *self.served.write().unwrap_or_else(PoisonError::into_inner) = served;
+    /// Serves other models from now on, and returns those of before. Drop them where waiting is allowed: the last
+    /// handle of an engine joins its thread.
+    pub fn replace(&self, served: Vec<ServedModel>) -> Arc<[Arc<ServedModel>]> {
+        let mut current = self.served.write().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut *current, shared(served))
     }
 
     /// In order.
@@ -98,6 +97,10 @@ impl Models {
         let served = served.iter().map(|model| model.id.clone()).collect();
         Err(ApiError::UnknownModel { name: name.to_owned(), served })
     }
+}
+
+fn shared(served: Vec<ServedModel>) -> Arc<[Arc<ServedModel>]> {
+    served.into_iter().map(Arc::new).collect()
 }
 
 /// Everything a handler needs; cheap to clone.

@@ -244,7 +244,7 @@ fn completions_that_cannot_be_made() {
         (json!({ "prompt": ["a", 5] }), (400, bad, "prompt[1]", "a string or an array of token ids")),
         (json!({ "prompt": [1, "a"] }), (400, bad, "prompt[1]", "must be a token id, not \"a\"")),
         (json!({ "prompt": [[1], [-1]] }), (400, bad, "prompt[1][0]", "must be a token id")),
-        (json!({ "prompt": [4_000_000] }), (400, "invalid_prompt", "", "4000000")),
+        (json!({ "prompt": [4_000_000] }), (400, bad, "prompt", "4000000")),
         (json!({ "prompt": "x", "n": 2, "best_of": 1 }), (400, bad, "best_of", "at least `n` (2)")),
         (
             json!({ "prompt": "x", "best_of": 2, "stream": true }),
@@ -258,6 +258,14 @@ fn completions_that_cannot_be_made() {
     for (body, expected) in cases {
         check(&server, Call::post(TEXT, &body), expected);
     }
+}
+
+#[test]
+fn a_suffix_needs_a_model_that_fills_in() {
+    let specials = ["<|end|>", "<|start|>", "<|a|>", "<|b|>", "<|c|>"];
+    let server = TestServer::start(Setup { specials, ..Setup::default() });
+    let expected = (400, "unsupported_parameter", "suffix", "no fill-in-the-middle tokens");
+    check(&server, Call::post(TEXT, &json!({ "prompt": "x", "suffix": "y" })), expected);
 }
 
 #[test]

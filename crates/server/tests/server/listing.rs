@@ -33,7 +33,8 @@ fn health_and_root_answer_every_probe() {
 #[test]
 fn nothing_loaded_is_said() {
     let server = TestServer::hashing();
-    server.models.replace(Vec::new());
+    let before = server.models.replace(Vec::new());
+    assert_eq!(before.len(), 1);
     assert_eq!(server.get("/v1/models").ok(), json!({ "object": "list", "data": [] }));
     let reply = server.post("/v1/chat/completions", &json!({ "messages": [{ "role": "user", "content": "hi" }] }));
     assert_eq!(reply.status, 503);

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
@@ -32,6 +31,8 @@ const TEMPLATE: &str = "{% if tools %}tools: {{ tools | tojson }}\n{% endif %}\
 
 /// What differs between tests.
 pub struct Setup {
+    /// Names of the first tokens.
+    pub specials: [&'static str; 5],
     pub fake: FakeOptions,
     pub engine: EngineOptions,
     pub server: ServerOptions,
@@ -47,6 +48,7 @@ impl Default for Setup {
         fake.info.n_vocab = N_VOCAB;
         let now = || jiff::Timestamp::from_second(NOW).unwrap().to_zoned(jiff::tz::TimeZone::UTC);
         Self {
+            specials: SPECIALS,
             fake,
             engine: EngineOptions::default(),
             server: ServerOptions { now, ..ServerOptions::default() },
@@ -82,7 +84,7 @@ impl TestServer {
     }
 
     pub fn start(setup: Setup) -> Self {
-        let text = Arc::new(text_model(setup.template));
+        let text = Arc::new(text_model(setup.template, &setup.specials));
         let mut fake = setup.fake;
         if let Some(reply) = setup.reply {
             fake.reply = Some(text.tokenizer.encode(reply, Specials::Omit).unwrap());
@@ -165,23 +167,19 @@ impl Drop for TestServer {
     }
 }
 
-fn text_model(template: Option<&str>) -> TextModel {
+fn text_model(template: Option<&str>, specials: &[&str]) -> TextModel {
     let dir = tempfile::tempdir().unwrap();
-    write_checkpoint(dir.path(), template);
+    let config = json!({ "eos_token": "<|end|>", "chat_template": template });
+    fs::write(dir.path().join("tokenizer_config.json"), config.to_string()).unwrap();
+    fs::write(dir.path().join("tokenizer.json"), tokenizer(specials).to_string()).unwrap();
     TextModel::load(dir.path()).unwrap()
 }
 
-fn write_checkpoint(dir: &Path, template: Option<&str>) {
-    let config = json!({ "eos_token": "<|end|>", "chat_template": template });
-    fs::write(dir.join("tokenizer_config.json"), config.to_string()).unwrap();
-    fs::write(dir.join("tokenizer.json"), tokenizer().to_string()).unwrap();
-}
-
 /// One token per byte, under the printable names of byte-level BPE.
-fn tokenizer() -> Value {
+fn tokenizer(specials: &[&str]) -> Value {
     let mut vocab = Map::new();
-    for name in SPECIALS {
-        vocab.insert(name.to_owned(), vocab.len().into());
+    for name in specials {
+        vocab.insert((*name).to_owned(), vocab.len().into());
     }
     let is_printable = |byte: u32| matches!(byte, 0x21..=0x7e | 0xa1..=0xac | 0xae..=0xff);
     let mut n_renamed = 0;
@@ -190,7 +188,7 @@ fn tokenizer() -> Value {
         n_renamed += u32::from(!is_printable(byte));
         vocab.insert(char::from_u32(code).unwrap().to_string(), vocab.len().into());
     }
-    let added: Vec<Value> = SPECIALS.iter().enumerate().map(|(id, name)| special(id, name)).collect();
+    let added: Vec<Value> = specials.iter().enumerate().map(|(id, name)| special(id, name)).collect();
     let level = json!({ "type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false });
     json!({
         "version": "1.0", "truncation": null, "padding": null, "added_tokens": added, "normalizer": null,

@@ -23,8 +23,11 @@ impl IntoResponse for Failure {
     }
 }
 
-/// The whole answer, with Retry-After where a new try makes sense.
+/// Notes a failure of ours in the log and gives the whole answer, with Retry-After where a new try makes sense.
 pub fn response(error: &ApiError) -> Response {
+    if error.status().is_server_error() {
+        tracing::warn!(%error, "a call failed");
+    }
     let mut response = (error.status(), Json(body(error))).into_response();
     if let Some(seconds) = error.retry_after_s() {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));

@@ -34,6 +34,7 @@ pub fn frames<P: Printer>(updates: Updates, printer: P) -> BoxStream<'static, By
         let mut frames = Vec::new();
         let state = match updates.next().await {
             Some((_, Update::Failed(failure))) => {
+                tracing::warn!(error = %failure, "a stream failed");
                 sse::data(&error::body(&failure), &mut frames);
                 None
             }
