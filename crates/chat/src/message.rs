@@ -44,6 +44,13 @@ pub struct Message {
     pub tool_call_id: Option<String>,
 }
 
+impl Message {
+    /// Plain text from `role`.
+    pub fn new(role: Role, content: String) -> Self {
+        Self { role, content, name: None, reasoning: None, tool_calls: Vec::new(), tool_call_id: None }
+    }
+}
+
 /// Who speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {

@@ -1,0 +1,172 @@
+//! The command line as data.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// A fast local LLM server.
+#[derive(Debug, Parser)]
+#[command(name = "tokbar", version, about, max_term_width = 100)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+
+    /// Log more: once for progress of requests, twice for details.
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Serve a model over HTTP until Ctrl-C.
+    Serve(ServeArgs),
+    /// Chat with a model in the terminal, or answer one prompt.
+    Run(RunArgs),
+    /// Turn a GGUF file into a model folder.
+    Import(ImportArgs),
+    /// Show what a model is and what it needs.
+    Info(InfoArgs),
+    /// Measure prefill and decode throughput, TTFT and ITL.
+    Bench(BenchArgs),
+}
+
+/// Which model, and how to hold it.
+#[derive(Clone, Debug, Args)]
+pub struct ModelArgs {
+    /// A model folder, a .gguf file, or the name of a repository in the Hugging Face cache (org/name).
+    pub model: String,
+
+    /// How weights are held.
+    #[arg(long, value_enum, default_value_t = PrecisionArg::Auto)]
+    pub precision: PrecisionArg,
+
+    /// Most sequences that run at once.
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub max_rows: u16,
+}
+
+/// How weights are held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PrecisionArg {
+    /// f32 on a CPU, as published on a GPU.
+    Auto,
+    /// As the checkpoint has them.
+    Published,
+    /// f32.
+    F32,
+}
+
+/// Options of `serve`.
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub model: ModelArgs,
+
+    /// Address to listen on; anything but loopback needs an API key.
+    #[arg(long, default_value = "127.0.0.1")]
+    pub host: IpAddr,
+
+    /// Port; without it 8000, or the next free one if that is taken.
+    #[arg(long)]
+    pub port: Option<u16>,
+
+    /// Another name that clients may use for the model; may be given several times.
+    #[arg(long = "name", value_name = "NAME")]
+    pub names: Vec<String>,
+
+    /// Key that clients must send as a bearer token or x-api-key.
+    #[arg(long, env = "TOKBAR_API_KEY", hide_env_values = true)]
+    pub api_key: Option<String>,
+
+    /// Host names, besides localhost, under which clients may reach the server; may be given several times.
+    #[arg(long = "allow-host", value_name = "HOST")]
+    pub allow_hosts: Vec<String>,
+}
+
+/// Options of `run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub model: ModelArgs,
+
+    /// One prompt to answer; without it a chat starts.
+    pub prompt: Option<String>,
+
+    /// System message.
+    #[arg(long)]
+    pub system: Option<String>,
+
+    /// Most tokens per answer.
+    #[arg(long, value_name = "N", default_value_t = 1024)]
+    pub max_tokens: usize,
+
+    /// Sampling temperature; 0 is greedy.
+    #[arg(long, value_name = "T", default_value_t = 0.7)]
+    pub temperature: f32,
+}
+
+/// Options of `import`.
+#[derive(Debug, Args)]
+pub struct ImportArgs {
+    /// The GGUF file.
+    pub file: PathBuf,
+
+    /// Where the folder goes; beside the file by default.
+    pub folder: Option<PathBuf>,
+
+    /// Quantize weights that the file does not hold in a form MLX can take over, to this many bits.
+    #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u8).range(2..=8))]
+    pub quantize: Option<u8>,
+
+    /// Replace the folder if it is there.
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// Options of `info`.
+#[derive(Debug, Args)]
+pub struct InfoArgs {
+    /// A model folder, a .gguf file, or the name of a repository in the Hugging Face cache (org/name).
+    pub model: String,
+
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `bench`.
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub model: ModelArgs,
+
+    /// Length of the made-up prompt in tokens.
+    #[arg(long, value_name = "N", default_value_t = 512)]
+    pub prompt_tokens: usize,
+
+    /// A JSON array of token ids to use as the prompt instead.
+    #[arg(long, value_name = "FILE", conflicts_with = "prompt_tokens")]
+    pub prompt_ids: Option<PathBuf>,
+
+    /// Tokens to generate per run.
+    #[arg(long, value_name = "N", default_value_t = 128)]
+    pub output_tokens: usize,
+
+    /// Measured runs, after one warm-up.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
+    pub runs: u16,
+
+    /// Streams at once.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub streams: u16,
+
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,27 @@
+//! One file per subcommand; each has a `run` that takes its options.
+
+mod bench;
+mod import;
+mod info;
+mod run;
+mod serve;
+
+use anyhow::Result;
+
+use crate::cli::{Cli, Command};
+use crate::wiring;
+
+/// Runs the command that was asked for.
+///
+/// # Errors
+/// Whatever stopped it, in words for the person at the terminal.
+pub fn dispatch(cli: Cli) -> Result<()> {
+    wiring::start_logging(cli.verbose);
+    match cli.command {
+        Command::Serve(args) => serve::run(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Import(args) => import::run(&args),
+        Command::Info(args) => info::run(&args),
+        Command::Bench(args) => bench::run(&args),
+    }
+}

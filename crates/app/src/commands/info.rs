@@ -1,0 +1,88 @@
+//! `tokbar info`: what a checkpoint is and what it needs, without loading it.
+
+use std::fmt::Write;
+
+use anyhow::Result;
+use serde::Serialize;
+use tokbar_hub::checkpoint::Checkpoint;
+
+use crate::cli::InfoArgs;
+use crate::sources;
+
+/// Opens the checkpoint and prints what its files say.
+pub fn run(args: &InfoArgs) -> Result<()> {
+    let source = sources::folder(&args.model)?;
+    let info = Info::new(source.name, &Checkpoint::open(&source.dir)?);
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&info)?);
+    } else {
+        print!("{}", info.table()?);
+    }
+    Ok(())
+}
+
+/// What is shown.
+#[derive(Serialize)]
+struct Info {
+    name: String,
+    folder: String,
+    model_type: String,
+    quantization: Option<String>,
+    n_params: u64,
+    n_weight_bytes: u64,
+    n_weight_files: usize,
+    n_context: Option<u64>,
+    kv_bytes_per_token: Option<u64>,
+    kv_bytes_full_context: Option<u64>,
+    has_tokenizer: bool,
+    has_chat_template: bool,
+}
+
+impl Info {
+    fn new(name: String, checkpoint: &Checkpoint) -> Self {
+        Self {
+            name,
+            folder: checkpoint.dir.display().to_string(),
+            model_type: checkpoint.model_type.clone(),
+            quantization: checkpoint
+                .quantization
+                .as_ref()
+                .map(|q| format!("{} bits, groups of {}, {}", q.bits, q.group_size, q.mode)),
+            n_params: checkpoint.n_params,
+            n_weight_bytes: checkpoint.n_bytes(),
+            n_weight_files: checkpoint.files.len(),
+            n_context: checkpoint.n_context,
+            kv_bytes_per_token: checkpoint.kv.map(|kv| kv.n_bytes_per_token + kv.n_window_bytes_per_token),
+            kv_bytes_full_context: checkpoint.kv.zip(checkpoint.n_context).map(|(kv, n_tokens)| kv.n_bytes(n_tokens)),
+            has_tokenizer: checkpoint.has_tokenizer,
+            has_chat_template: checkpoint.has_chat_template,
+        }
+    }
+
+    fn table(&self) -> Result<String, std::fmt::Error> {
+        let unknown = || "not said".to_owned();
+        let yes_no = |is_there: bool| if is_there { "yes" } else { "no" }.to_owned();
+        let rows = [
+            ("name", self.name.clone()),
+            ("folder", self.folder.clone()),
+            ("model_type", self.model_type.clone()),
+            ("quantization", self.quantization.clone().unwrap_or_else(|| "none".to_owned())),
+            ("weights", format!("{:.1} million", self.n_params as f64 / 1e6)),
+            ("size", format!("{} in {} file(s)", megabytes(self.n_weight_bytes), self.n_weight_files)),
+            ("context", self.n_context.map_or_else(unknown, |n| format!("{n} tokens"))),
+            ("KV cache", self.kv_bytes_per_token.map_or_else(unknown, |n| format!("{n} bytes a token"))),
+            ("at full context", self.kv_bytes_full_context.map_or_else(unknown, megabytes)),
+            ("tokenizer", yes_no(self.has_tokenizer)),
+            ("chat template", yes_no(self.has_chat_template)),
+        ];
+        let mut table = String::new();
+        for (what, value) in rows {
+            writeln!(table, "{what:<16}{value}")?;
+        }
+        Ok(table)
+    }
+}
+
+fn megabytes(n_bytes: u64) -> String {
+    format!("{:.1} MB", n_bytes as f64 / 1e6)
+}

@@ -1,0 +1,12 @@
+//! Settings, model lifecycle and wiring: the composition root, and the `tokbar` command line.
+//!
+//! Knows every other crate. Must not know vendor field names.
+
+pub mod cli;
+pub mod commands;
+mod defaults;
+mod lifecycle;
+mod port;
+mod progress;
+mod sources;
+mod wiring;

@@ -1,0 +1,75 @@
+//! From a model argument to a running engine with its text side.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use jiff::Timestamp;
+use tokbar_chat::TextModel;
+use tokbar_engine::{Backend, Engine, EngineOptions};
+use tokbar_models::{LoadOptions, MlxBackend, Precision};
+use tokbar_server::ServedModel;
+
+use crate::cli::{ModelArgs, PrecisionArg};
+use crate::{defaults, progress, sources};
+
+/// A model ready to answer.
+pub struct Loaded {
+    /// Folder name or repository name.
+    pub name: String,
+    /// The checkpoint's folder.
+    pub dir: PathBuf,
+    /// Runs the forward passes.
+    pub engine: Engine,
+    /// Its text side.
+    pub text: Arc<TextModel>,
+}
+
+impl Loaded {
+    /// Ready for the server. The folder's name is the id.
+    pub fn into_served(self, aliases: Vec<String>) -> ServedModel {
+        ServedModel {
+            defaults: defaults::recommended(&self.dir),
+            id: self.name,
+            aliases,
+            created: Timestamp::now(),
+            text: self.text,
+            engine: self.engine,
+        }
+    }
+}
+
+/// Finds the checkpoint, importing a GGUF file first, and loads it. Shows progress.
+///
+/// # Errors
+/// When there is no such model or it cannot be loaded.
+pub fn load(args: &ModelArgs) -> Result<Loaded> {
+    let source = sources::folder(&args.model)?;
+    let text = TextModel::load(&source.dir)?;
+    let engine = start_engine(&source.dir, args)?;
+    Ok(Loaded { name: source.name, dir: source.dir, engine, text: Arc::new(text) })
+}
+
+fn start_engine(dir: &Path, args: &ModelArgs) -> Result<Engine> {
+    let options = EngineOptions { n_rows_max: usize::from(args.max_rows), ..EngineOptions::default() };
+    let load_options = LoadOptions { precision: precision(args.precision) };
+    let (folder, bar) = (dir.to_owned(), progress::bytes("Loading"));
+    let load = move || -> Result<Box<dyn Backend>, Box<dyn std::error::Error + Send + Sync>> {
+        let backend =
+            MlxBackend::load(&folder, &load_options, &mut |now| progress::show(&bar, now.n_bytes, now.n_bytes_total))?;
+        bar.finish_and_clear();
+        for note in &backend.summary().notes {
+            tracing::info!("{note}");
+        }
+        Ok(Box::new(backend))
+    };
+    Engine::start(load, options).with_context(|| format!("cannot load {}", dir.display()))
+}
+
+fn precision(arg: PrecisionArg) -> Precision {
+    match arg {
+        PrecisionArg::Auto => Precision::Auto,
+        PrecisionArg::Published => Precision::Published,
+        PrecisionArg::F32 => Precision::F32,
+    }
+}

@@ -1,0 +1,48 @@
+//! Logging, the async runtime and stop signals.
+
+use std::future::Future;
+
+use anyhow::{Context, Result};
+use tracing_subscriber::EnvFilter;
+
+/// Logs to standard error; `TOKBAR_LOG` overrides what `-v` asks for.
+pub fn start_logging(verbosity: u8) {
+    let level = match verbosity {
+        0 => "warn,tokbar=info,tokbar_app=info",
+        1 => "info,tokbar=debug,tokbar_app=debug,tokbar_server=debug,tokbar_engine=debug",
+        _ => "debug",
+    };
+    let filter = EnvFilter::try_from_env("TOKBAR_LOG").unwrap_or_else(|_| EnvFilter::new(level));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false).init();
+}
+
+/// Runs `work` on a runtime with all its threads joined at the end.
+///
+/// # Errors
+/// When the system gives no threads, or `work` fails.
+pub fn block_on<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("cannot start the async runtime")?;
+    runtime.block_on(work)
+}
+
+/// Completes at the `n`-th Ctrl-C or polite kill from now on.
+///
+/// # Errors
+/// When the system takes no signal handlers.
+pub fn stop_signal(n: usize) -> Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?;
+    let mut terminate = signal(SignalKind::terminate()).context("cannot listen for a stop signal")?;
+    Ok(async move {
+        for _ in 0..n {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+        }
+    })
+}

@@ -1,0 +1,73 @@
+//! The command line on the real model.
+
+use std::net::TcpListener;
+
+use serde_json::Value;
+
+use crate::testbed::{Server, smollm2, tokbar};
+
+fn stdout(args: &[&str]) -> String {
+    let output = tokbar(args);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+fn model() -> String {
+    smollm2().to_str().expect("a UTF-8 path").to_owned()
+}
+
+#[test]
+fn one_prompt_is_answered_in_the_terminal() {
+    let said = stdout(&["run", &model(), "What is the capital of France?", "--temperature", "0", "--max-tokens", "24"]);
+    assert_eq!(said.trim(), "The capital of France is Paris.");
+}
+
+#[test]
+fn info_tells_what_the_model_is() {
+    let info: Value = serde_json::from_str(&stdout(&["info", &model(), "--json"])).expect("JSON");
+    assert_eq!(info["model_type"], "llama");
+    assert_eq!(info["n_context"], 8192);
+}
+
+#[test]
+fn bench_reports_every_figure() {
+    let report: Value = serde_json::from_str(&stdout(&[
+        "bench",
+        &model(),
+        "--prompt-tokens",
+        "16",
+        "--output-tokens",
+        "4",
+        "--runs",
+        "1",
+        "--json",
+    ]))
+    .expect("JSON");
+    for figure in ["load_s", "ttft_s", "prefill_tps", "decode_tps", "itl_p50_ms", "itl_p95_ms", "peak_rss_bytes"] {
+        assert!(report[figure].as_f64().is_some_and(|value| value > 0.0), "{figure}: {report}");
+    }
+}
+
+#[test]
+fn an_explicit_busy_port_names_its_holder() {
+    let held = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+    let port = held.local_addr().expect("an address").port().to_string();
+    let output = tokbar(&["serve", &model(), "--port", &port]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains(&format!("pid {}", std::process::id())), "{said}");
+}
+
+#[test]
+fn a_server_that_is_told_to_stop_ends_cleanly() {
+    let server = Server::start(&smollm2());
+    assert!(server.stop().success());
+}
+
+#[test]
+fn listening_beyond_this_machine_needs_a_key() {
+    let output = tokbar(&["serve", &model(), "--host", "0.0.0.0", "--port", "0"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("--api-key"), "{said}");
+}

@@ -1,0 +1,49 @@
+//! Many clients at once on the real model, some of which leave.
+
+use std::thread;
+
+use serde_json::{Value, json};
+
+use crate::http::{chat, stream};
+use crate::testbed::{Server, smollm2};
+
+const QUESTIONS: [&str; 8] = [
+    "What is the capital of France?",
+    "Count from one to five.",
+    "Name three colours.",
+    "What is 2 + 2?",
+    "Who wrote Hamlet?",
+    "Say hello in Spanish.",
+    "What do bees make?",
+    "Name a planet.",
+];
+
+fn text_of(chunks: impl Iterator<Item = Value>) -> String {
+    chunks.filter_map(|chunk| chunk["choices"][0]["delta"]["content"].as_str().map(str::to_owned)).collect()
+}
+
+fn answer(server: &Server, question: &str) -> String {
+    let mut body = chat(question, 12);
+    body["stream"] = json!(true);
+    text_of(stream(server, "/chat/completions", &body))
+}
+
+#[test]
+fn eight_streams_answer_as_each_would_alone_while_others_leave() {
+    let server = Server::start(&smollm2());
+    let alone: Vec<String> = QUESTIONS.iter().map(|question| answer(&server, question)).collect();
+    let together: Vec<String> = thread::scope(|scope| {
+        let answers: Vec<_> = QUESTIONS.iter().map(|question| scope.spawn(|| answer(&server, question))).collect();
+        for (n_chunks, question) in QUESTIONS.iter().enumerate() {
+            let server = &server;
+            scope.spawn(move || {
+                let mut body = chat(question, 200);
+                body["stream"] = json!(true);
+                assert!(stream(server, "/chat/completions", &body).take(n_chunks + 1).count() > 0);
+            });
+        }
+        answers.into_iter().map(|answer| answer.join().expect("a client ends")).collect()
+    });
+    assert_eq!(together, alone);
+    assert_eq!(answer(&server, QUESTIONS[0]), alone[0]);
+}

@@ -1,0 +1,73 @@
+//! A served model per test, on a port of its own, gone when the test ends.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+/// Where the real models are: `cargo xtask model` puts them there.
+pub fn testkit() -> PathBuf {
+    std::env::var_os("TOKBAR_TESTKIT")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.testkit"), PathBuf::from)
+}
+
+pub fn smollm2() -> PathBuf {
+    let dir = testkit().join("SmolLM2-135M-Instruct");
+    assert!(dir.join("config.json").exists(), "no model at {}: run `cargo xtask model smollm2`", dir.display());
+    dir
+}
+
+pub fn tokbar(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_tokbar")).args(args).stdin(Stdio::null()).output().expect("tokbar starts")
+}
+
+pub struct Server {
+    child: Child,
+    /// Such as `http://localhost:40001/v1`.
+    pub base_url: String,
+}
+
+impl Server {
+    pub fn start(model: &Path) -> Self {
+        Self::start_with(model, &[])
+    }
+
+    pub fn start_with(model: &Path, args: &[&str]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_tokbar"))
+            .arg("serve")
+            .arg(model)
+            .args(["--port", "0"])
+            .args(args)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("tokbar starts");
+        let stdout = BufReader::new(child.stdout.take().expect("stdout is piped"));
+        let base_url = stdout
+            .lines()
+            .map_while(Result::ok)
+            .find_map(|line| line.strip_prefix("Ready: ").map(str::to_owned))
+            .expect("the server says where it listens");
+        Self { child, base_url }
+    }
+
+    /// Host and port.
+    pub fn address(&self) -> &str {
+        self.base_url.trim_start_matches("http://").trim_end_matches("/v1")
+    }
+
+    /// Asks the server to stop as Ctrl-C does, and waits for it.
+    pub fn stop(mut self) -> std::process::ExitStatus {
+        let pid = nix::unistd::Pid::from_raw(i32::try_from(self.child.id()).expect("a pid fits"));
+        nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).expect("the server is there");
+        self.child.wait().expect("the server ends")
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if self.child.try_wait().is_ok_and(|status| status.is_none()) {
+            self.child.kill().expect("the server can be killed");
+            self.child.wait().expect("the server ends");
+        }
+    }
+}
