@@ -5,7 +5,8 @@ use serde_json::Value;
 
 use super::Finding;
 
-/// Licences that allow use in a program under MIT OR Apache-2.0, with notice at most.
+/// Licences that allow use in a program under MIT OR Apache-2.0, with notice at most. MPL-2.0 also asks to publish changes to
+/// its own files; we make none.
 const ALLOWED: &[&str] = &[
     "0BSD",
     "Apache-2.0",
@@ -18,6 +19,7 @@ const ALLOWED: &[&str] = &[
     "ISC",
     "MIT",
     "MIT-0",
+    "MPL-2.0",
     "Unicode-3.0",
     "Unlicense",
     "Zlib",

@@ -18,7 +18,7 @@ fn an_expression_is_allowed_if_some_choice_is() {
     for expression in [
         "",
         "GPL-3.0",
-        "MPL-2.0",
+        "LGPL-3.0-only",
         "MIT AND GPL-3.0",
         "(MIT OR Apache-2.0) AND AGPL-3.0",
         "GPL-2.0 WITH Classpath-exception-2.0",

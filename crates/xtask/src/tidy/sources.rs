@@ -137,8 +137,9 @@ fn dialect_imports(path: &str, masked: &str) -> Vec<Finding> {
     const FOLDER: &str = "crates/server/src/dialects/";
     let Some(inside) = path.strip_prefix(FOLDER) else { return Vec::new() };
     let own = inside.split('/').next().unwrap_or(inside).trim_end_matches(".rs").trim_end_matches("_tests");
-    // From `x.rs` a neighbour is `super::y`; from inside `x/` it is `super::super::y`; from anywhere `dialects::y`.
-    let depth = inside.matches('/').count() + 1;
+    // From `x.rs` a neighbour is `super::y`; from inside `x/`, or tests of `x`, it is `super::super::y`; from anywhere
+    // `dialects::y`.
+    let depth = inside.matches('/').count() + 1 + usize::from(is_test(path));
     let neighbour = "super::".repeat(depth);
     let paths = ["dialects::".to_owned(), neighbour];
     let mut findings = Vec::new();

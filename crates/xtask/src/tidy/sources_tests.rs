@@ -70,7 +70,9 @@ fn dialects_do_not_know_one_another() {
     broken(openai, "use super::Shape;", &[]);
     broken("crates/server/src/dialects/openai/chat.rs", "use super::error;", &[]);
     broken("crates/server/src/dialects/openai/chat.rs", "use super::super::ollama::Chat;", &["dialects"]);
-    broken("crates/server/src/dialects/openai_tests.rs", "use super::openai;", &[]);
+    broken("crates/server/src/dialects/openai/chat_tests.rs", "use super::super::error;", &[]);
+    broken("crates/server/src/dialects/openai/chat_tests.rs", "use super::super::super::ollama::Chat;", &["dialects"]);
+    broken("crates/server/src/dialects/openai_tests.rs", "use super::super::ollama;", &["dialects"]);
     broken("crates/server/src/router.rs", "use crate::dialects::ollama;", &[]);
 }
 
