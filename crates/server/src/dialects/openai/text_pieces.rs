@@ -73,7 +73,7 @@ impl TextPieces {
         TextChoice { index, text: String::new(), logprobs, finish_reason: None }
     }
 
-    /// What an update adds to its choice.
+    /// What an update adds to its choice; without scores if it adds none.
     pub fn piece(&mut self, choice_idx: usize, update: Update) -> TextChoice {
         let mut piece = self.blank(choice_idx);
         let state = &mut self.choices[choice_idx];
@@ -96,6 +96,7 @@ impl TextPieces {
             }
             Update::Finish { reason, .. } => piece.finish_reason = Some(finish_reason(&reason)),
         }
+        piece.logprobs = piece.logprobs.filter(|columns| !columns.tokens.is_empty());
         piece
     }
 }
