@@ -8,6 +8,9 @@ use tokbar_engine::{SamplingOptions, TokenId};
 
 use crate::mx::{self, Array, Cut, Dtype, Result};
 
+/// Logits whose exponentials are summed at a time.
+const N_SUM_BLOCK: i32 = 256;
+
 /// Largest uniform number used: one step below the sum of all probabilities even after rounding.
 const UNIFORM_MAX: f32 = 0.999_999_7;
 
@@ -116,7 +119,7 @@ pub fn sample(logits: &Array, rows: &mut [SampleRow<'_>]) -> Result<Sampled> {
 /// Log-probabilities of `tokens` `[N]` and of the `n_top` likeliest tokens under `[N, V]` logits.
 pub fn score(logits: &Array, tokens: &Array, n_top: usize) -> Result<Scores> {
     let logits = mx::cast(logits, Dtype::Float32)?;
-    let total = mx::logsumexp(&logits, -1)?;
+    let total = log_total(&logits)?;
     let indices = mx::reshape(tokens, &[tokens.dim(0), 1])?;
     let logprobs = mx::subtract(&mx::take_along(&logits, &indices, -1)?, &total)?;
     let n_vocab = logits.dim(-1);
@@ -128,6 +131,24 @@ pub fn score(logits: &Array, tokens: &Array, n_top: usize) -> Result<Scores> {
     let ids = mx::slice(&order, &[Cut { axis: 1, start: n_vocab - n_top, stop: n_vocab }])?;
     let values = mx::subtract(&mx::take_along(&logits, &ids, -1)?, &total)?;
     Ok(Scores { logprobs, top: Some((ids, values)) })
+}
+
+/// `[N, V]` to `[N, 1]`: the logarithm of the sum of exponentials. Summed in blocks, as a single f32 sum over a large
+/// vocabulary loses four digits on a CPU.
+fn log_total(logits: &Array) -> Result<Array> {
+    let (n_rows, n_vocab) = (logits.dim(0), logits.dim(1));
+    let n_even = n_vocab - n_vocab % N_SUM_BLOCK;
+    if n_even == 0 {
+        return mx::logsumexp(logits, -1);
+    }
+    let even = mx::slice(logits, &[Cut { axis: 1, start: 0, stop: n_even }])?;
+    let blocks = mx::reshape(&even, &[n_rows, n_even / N_SUM_BLOCK, N_SUM_BLOCK])?;
+    let mut sums = mx::reshape(&mx::logsumexp(&blocks, -1)?, &[n_rows, n_even / N_SUM_BLOCK])?;
+    if n_even < n_vocab {
+        let rest = mx::slice(logits, &[Cut { axis: 1, start: n_even, stop: n_vocab }])?;
+        sums = mx::concatenate(&[&sums, &mx::logsumexp(&rest, -1)?], 1)?;
+    }
+    mx::logsumexp(&sums, -1)
 }
 
 fn cut(axis: usize, at: usize) -> Cut {

@@ -48,15 +48,17 @@ pub fn quantized_matmul(x: &Array, w: &Packed) -> Result<Array> {
     })
 }
 
-/// The matrix that `w` packs, in `dtype`.
+/// The matrix that `w` packs, in `dtype`. Affine groups are unpacked in that type, so that no digit of theirs is lost.
 pub fn dequantize(w: &Packed, dtype: Dtype) -> Result<Array> {
     let Packing { group_size, bits, mode } = w.packing;
+    let biases = w.biases.as_ref().map(|biases| cast(biases, dtype)).transpose()?;
+    let scales = if biases.is_some() { cast(&w.scales, dtype)? } else { w.scales.clone() };
     // SAFETY: handles are valid for the call; an empty handle stands for "none".
     let dense = op(|out, s| unsafe {
         let none = sys::mlx_array_new();
-        let biases = w.biases.as_ref().map_or(none, Array::as_ptr);
+        let biases = biases.as_ref().map_or(none, Array::as_ptr);
         let (group_size, bits) = (some_int(group_size), some_int(bits));
-        let (weight, scales) = (w.weight.as_ptr(), w.scales.as_ptr());
+        let (weight, scales) = (w.weight.as_ptr(), scales.as_ptr());
         sys::mlx_dequantize(out, weight, scales, biases, group_size, bits, mode.as_ptr(), none, NO_DTYPE, s)
     })?;
     if dense.dtype() == dtype { Ok(dense) } else { cast(&dense, dtype) }
