@@ -8,5 +8,6 @@ mod defaults;
 mod lifecycle;
 mod port;
 mod progress;
+mod say;
 mod sources;
 mod wiring;

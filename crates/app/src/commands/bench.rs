@@ -11,6 +11,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::cli::BenchArgs;
 use crate::lifecycle::{self, Loaded};
+use crate::say;
 
 /// Loads the model, warms it up, measures and prints.
 pub fn run(args: &BenchArgs) -> Result<()> {
@@ -23,9 +24,9 @@ pub fn run(args: &BenchArgs) -> Result<()> {
     loaded.engine.shutdown();
     let report = report::Report::new(&workload, &measured?, load, peak_rss_bytes()?);
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&report)?);
+        say::line(serde_json::to_string_pretty(&report)?)?;
     } else {
-        print!("{}", report.table());
+        say::piece(&report.table())?;
     }
     Ok(())
 }

@@ -7,16 +7,16 @@ use serde::Serialize;
 use tokbar_hub::checkpoint::Checkpoint;
 
 use crate::cli::InfoArgs;
-use crate::sources;
+use crate::{say, sources};
 
 /// Opens the checkpoint and prints what its files say.
 pub fn run(args: &InfoArgs) -> Result<()> {
     let source = sources::folder(&args.model)?;
     let info = Info::new(source.name, &Checkpoint::open(&source.dir)?);
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&info)?);
+        say::line(serde_json::to_string_pretty(&info)?)?;
     } else {
-        print!("{}", info.table()?);
+        say::piece(&info.table()?)?;
     }
     Ok(())
 }

@@ -1,7 +1,5 @@
 //! `tokbar run`: a chat in the terminal, or one answer.
 
-use std::io::Write;
-
 use anyhow::{Context, Result, anyhow};
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
@@ -11,7 +9,7 @@ use tokbar_engine::SamplingOptions;
 use tokbar_server::{Job, Models, Scope, ServerOptions, ServerState, Update};
 
 use crate::cli::RunArgs;
-use crate::{lifecycle, wiring};
+use crate::{lifecycle, say, wiring};
 
 const HELP: &str = "Type a message. /clear forgets the conversation, /bye or Ctrl-D ends it, Ctrl-C stops an answer.";
 
@@ -46,14 +44,14 @@ struct Talk<'a> {
 
 impl Talk<'_> {
     fn converse(&mut self) -> Result<()> {
-        println!("{HELP}");
+        say::line(HELP)?;
         let mut editor = DefaultEditor::new().context("cannot read from the terminal")?;
         loop {
             match editor.readline("> ") {
                 Ok(line) if line.trim().is_empty() => {}
                 Ok(line) if line.trim() == "/bye" => return Ok(()),
                 Ok(line) if line.trim() == "/clear" => self.messages = opening(self.args),
-                Ok(line) if line.starts_with('/') => println!("{HELP}"),
+                Ok(line) if line.starts_with('/') => say::line(HELP)?,
                 Ok(line) => self.take_line(&mut editor, &line)?,
                 Err(ReadlineError::Interrupted) => {}
                 Err(ReadlineError::Eof) => return Ok(()),
@@ -94,7 +92,7 @@ impl Talk<'_> {
                 printed = self.stream(prompt, &mut answer) => printed?,
                 () = stop => {}
             }
-            println!();
+            say::line("")?;
             Ok(answer)
         })
     }
@@ -106,8 +104,7 @@ impl Talk<'_> {
         while let Some(update) = generation.next().await {
             match update {
                 Update::Piece { event: Event::Text(text), .. } => {
-                    print!("{text}");
-                    std::io::stdout().flush().context("cannot write to the terminal")?;
+                    say::piece(&text)?;
                     answer.push_str(&text);
                 }
                 Update::Failed(error) => return Err(error.into()),

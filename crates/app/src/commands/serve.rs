@@ -1,5 +1,6 @@
 //! `tokbar serve`.
 
+use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
 use anyhow::{Context, Result, bail};
@@ -8,14 +9,14 @@ use tokbar_server::{Models, ServerOptions, ServerState};
 use crate::cli::ServeArgs;
 use crate::lifecycle::{self, Loaded};
 use crate::port::{self, Bound};
-use crate::wiring;
+use crate::{say, wiring};
 
 /// Binds first, so that a taken port costs no load; then loads, says so, and serves until it is told to stop.
 pub fn run(args: &ServeArgs) -> Result<()> {
     check_exposure(args)?;
     let Bound { listener, note } = port::bind(args.host, args.port)?;
     if let Some(note) = note {
-        println!("{note}");
+        tell(note);
     }
     let loaded = lifecycle::load(&args.model)?;
     let engine = loaded.engine.clone();
@@ -60,13 +61,21 @@ fn announce(address: SocketAddr, loaded: &Loaded, has_key: bool) {
     };
     let base_url = format!("http://{host}:{}/v1", address.port());
     let key = if has_key { " \\\n  -H \"Authorization: Bearer $TOKBAR_API_KEY\"" } else { "" };
-    println!("Serving {}", loaded.name);
-    println!("Ready: {base_url}");
     let request = if loaded.text.template.is_some() {
         r#"{"model": "default", "messages": [{"role": "user", "content": "What is the capital of France?"}]}"#
     } else {
         r#"{"model": "default", "prompt": "The capital of France is", "max_tokens": 16}"#
     };
     let path = if loaded.text.template.is_some() { "chat/completions" } else { "completions" };
-    println!("Try it:\ncurl {base_url}/{path} -H 'Content-Type: application/json'{key} \\\n  -d '{request}'");
+    tell(format_args!(
+        "Serving {}\nReady: {base_url}\nTry it:\ncurl {base_url}/{path} -H 'Content-Type: application/json'{key} \\\n  -d '{request}'",
+        loaded.name
+    ));
+}
+
+/// A server whose terminal is gone still serves.
+fn tell(text: impl Display) {
+    if let Err(error) = say::line(text) {
+        tracing::debug!(%error, "standard output is gone");
+    }
 }

@@ -1,0 +1,24 @@
+//! Standard output, which may go away: a pipe that is closed early is an error and no panic.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+
+/// Writes `text` and a line end, at once.
+///
+/// # Errors
+/// When nobody reads any more, or the disk is full.
+pub fn line(text: impl Display) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{text}")?;
+    out.flush()
+}
+
+/// Writes `text` as it is, at once.
+///
+/// # Errors
+/// As [`line`].
+pub fn piece(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
