@@ -77,6 +77,10 @@ impl Keys<'_> {
     }
 }
 
+/// Longest row and head accepted: weights are converted by whole rows and heads, which must fit in memory.
+const ROW_LEN_MAX: usize = 1 << 18;
+const HEAD_LEN_MAX: usize = 1 << 10;
+
 /// Reads the sizes of `gguf`.
 pub fn sizes(gguf: &Gguf, architecture: &Architecture) -> Result<Sizes, ImportError> {
     let keys = Keys { gguf, prefix: architecture.name };
@@ -101,6 +105,10 @@ pub fn sizes(gguf: &Gguf, architecture: &Architecture) -> Result<Sizes, ImportEr
         return Err(ImportError::Metadata { key: keys.key("attention.head_count"), problem });
     }
     let ffn = keys.need_size("feed_forward_length")?;
+    if hidden.max(ffn) > ROW_LEN_MAX || head > HEAD_LEN_MAX {
+        let problem = format!("with {ffn} feed-forward and heads of {head} is too large to be true");
+        return Err(ImportError::Metadata { key: keys.key("embedding_length"), problem });
+    }
     let n_layers = keys.need_size("block_count")?;
     if n_layers > gguf.tensors.len() {
         let problem = format!("is {n_layers}, more than the file has tensors");
@@ -152,9 +160,6 @@ fn plain(keys: &Keys<'_>) -> Result<Map<String, Value>, ImportError> {
     config.insert("hidden_act".into(), json!("silu"));
     config.insert("rope_theta".into(), json!(keys.number("rope.freq_base")?.unwrap_or(10_000.0)));
     config.insert("mlp_bias".into(), json!(has_bias(keys.gguf, &["ffn_gate", "ffn_up", "ffn_down"])));
-    if let Some(window) = keys.size("attention.sliding_window")? {
-        config.insert("sliding_window".into(), json!(window));
-    }
     Ok(config)
 }
 

@@ -94,6 +94,8 @@ fn impossible_sizes_are_named() {
         assert!(message.contains(expected), "`{message}` does not say `{expected}`");
     };
     check("llama.block_count", 2_000_000_000, "more than the file has tensors");
+    check("llama.feed_forward_length", 1 << 30, "too large to be true");
+    check("llama.attention.key_length", 1 << 20, "too large to be true");
     check("llama.embedding_length", 0, "is 0, which is no possible size");
     check("llama.attention.head_count", 33, "heads");
     check("llama.attention.head_count_kv", 4, "key-value heads");

@@ -37,6 +37,12 @@ pub enum ImportError {
     Bits { bits: u32 },
     #[error("{path} exists and was not made by an import. Choose another destination, or ask to overwrite it.")]
     NotOurs { path: PathBuf },
+    #[error(
+        "{path} holds no config.json, so it is no model folder and is not overwritten. Choose another destination."
+    )]
+    NotAModel { path: PathBuf },
+    #[error("{path} holds the file that is to be imported. Choose another destination.")]
+    SourceInside { path: PathBuf },
     #[error("{path} is not a folder. Choose another destination.")]
     NotAFolder { path: PathBuf },
     #[error("another import is writing {path} right now. Wait for it to end.")]

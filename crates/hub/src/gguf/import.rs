@@ -75,6 +75,7 @@ pub fn import(
         return Err(ImportError::Bits { bits });
     }
     let gguf = Gguf::open(src)?;
+    refuse_inside(src, dst)?;
     refuse_parts(&gguf)?;
     let architecture = Architecture::of(&gguf)?;
     let sizes = config::sizes(&gguf, architecture)?;
@@ -92,6 +93,14 @@ pub fn import(
     write_document(&staging, MARKER, &marker(src, options))?;
     staging.publish()?;
     report(&gguf, architecture, &plan, n_shards)
+}
+
+/// Replacing a folder must not take the source with it.
+fn refuse_inside(src: &Path, dst: &Path) -> Result<(), ImportError> {
+    match (src.canonicalize(), dst.canonicalize()) {
+        (Ok(src), Ok(dst)) if src.starts_with(&dst) => Err(ImportError::SourceInside { path: dst }),
+        _ => Ok(()),
+    }
 }
 
 fn refuse_parts(gguf: &Gguf) -> Result<(), ImportError> {

@@ -241,6 +241,14 @@ fn folders_of_others_are_not_replaced() {
     assert!(dst.join("config.json").exists());
     run(Existing::Replace).unwrap();
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2, "only the source and the result are left");
+    fs::remove_file(dst.join(MARKER)).unwrap();
+    fs::remove_file(dst.join("config.json")).unwrap();
+    assert!(matches!(run(Existing::Replace), Err(ImportError::NotAModel { .. })));
+    assert!(dst.join("tokenizer.json").exists());
+    fs::write(dst.join(MARKER), "{}").unwrap();
+    let inside = tiny("llama", Kind::Q4_0).write(&dst);
+    let result = import(&inside, &dst, &ImportOptions::default(), &mut |_| {});
+    assert!(matches!(result, Err(ImportError::SourceInside { .. })) && inside.exists());
     fs::remove_dir_all(&dst).unwrap();
     fs::write(&dst, "a file").unwrap();
     assert!(matches!(run(Existing::Replace), Err(ImportError::NotAFolder { .. })));

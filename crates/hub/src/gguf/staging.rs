@@ -15,7 +15,7 @@ pub enum Existing {
     /// Only a folder that an earlier import made, or an empty one.
     #[default]
     ReplaceOurs,
-    /// Any folder.
+    /// Any model folder: one with config.json.
     Replace,
 }
 
@@ -108,11 +108,11 @@ fn check_existing(dst: &Path, existing: Existing) -> Result<(), ImportError> {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(error) => Err(ImportError::io("look at", dst)(error)),
         Ok(meta) if !meta.is_dir() => Err(ImportError::NotAFolder { path }),
-        Ok(_) if existing == Existing::Replace || dst.join(MARKER).is_file() => Ok(()),
-        Ok(_) => match fs::read_dir(dst).map_err(ImportError::io("look into", dst))?.next() {
-            None => Ok(()),
-            Some(_) => Err(ImportError::NotOurs { path }),
-        },
+        Ok(_) if dst.join(MARKER).is_file() => Ok(()),
+        Ok(_) if fs::read_dir(dst).map_err(ImportError::io("look into", dst))?.next().is_none() => Ok(()),
+        Ok(_) if existing == Existing::ReplaceOurs => Err(ImportError::NotOurs { path }),
+        Ok(_) if dst.join("config.json").is_file() => Ok(()),
+        Ok(_) => Err(ImportError::NotAModel { path }),
     }
 }
 

@@ -242,7 +242,9 @@ fn generation_config(metadata: &Metadata, vocabulary: &Vocabulary<'_>) -> Result
             config.insert(name.into(), json!(id));
         }
     }
-    config.insert("eos_token_id".into(), json!(ends));
+    if !ends.is_empty() {
+        config.insert("eos_token_id".into(), json!(ends));
+    }
     for (key, name) in ADVICE {
         if let Some(number) = metadata.number(key)? {
             let number = (number as f32).to_string().parse().unwrap_or(number);
