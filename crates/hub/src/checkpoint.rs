@@ -150,16 +150,17 @@ impl Quantization {
 /// The JSON object in `path`, or `None` when there is no such file.
 fn object(path: &Path, cap: u64) -> Result<Option<Map<String, Value>>, CheckpointError> {
     let io = |source| CheckpointError::Io { path: path.to_owned(), source };
-    let file = match File::open(path) {
+    // Before opening: a pipe would block until somebody writes to it.
+    let n_bytes = match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        opened => opened.map_err(io)?,
+        Ok(meta) if !meta.is_file() => return Ok(None),
+        meta => meta.map_err(io)?.len(),
     };
-    let n_bytes = file.metadata().map_err(io)?.len();
     if n_bytes > cap {
         return Err(CheckpointError::TooLarge { path: path.to_owned(), n_bytes, cap });
     }
     let mut bytes = Vec::new();
-    file.take(cap).read_to_end(&mut bytes).map_err(io)?;
+    File::open(path).map_err(io)?.take(cap).read_to_end(&mut bytes).map_err(io)?;
     let damaged = |problem: String| CheckpointError::Damaged { path: path.to_owned(), problem };
     match serde_json::from_slice(&bytes) {
         Ok(Value::Object(object)) => Ok(Some(object)),

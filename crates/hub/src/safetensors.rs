@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -180,8 +180,13 @@ impl Header {
     pub fn read(path: &Path) -> Result<Self, SafetensorsError> {
         let io = |source| SafetensorsError::Io { path: path.to_owned(), source };
         let malformed = |problem| SafetensorsError::Malformed { path: path.to_owned(), problem };
+        // Before opening: a pipe would block until somebody writes to it.
+        let meta = fs::metadata(path).map_err(io)?;
+        if !meta.is_file() {
+            return Err(io(io::Error::new(io::ErrorKind::InvalidInput, "it is no plain file")));
+        }
         let mut file = File::open(path).map_err(io)?;
-        let file_n_bytes = file.metadata().map_err(io)?.len();
+        let file_n_bytes = meta.len();
         if file_n_bytes < 8 {
             return Err(malformed(Problem::NoLength { n_bytes: file_n_bytes }));
         }

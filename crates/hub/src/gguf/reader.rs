@@ -5,7 +5,7 @@
 //! Source: the GGUF specification of the ggml library.
 
 use std::collections::{BTreeMap, HashSet};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufReader, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -70,11 +70,12 @@ pub struct Gguf {
 impl Gguf {
     /// Opens `path` and validates everything but the weights themselves.
     pub fn open(path: &Path) -> Result<Self, ImportError> {
-        let file = File::open(path).map_err(ImportError::io("open", path))?;
-        let meta = file.metadata().map_err(ImportError::io("open", path))?;
+        // Before opening: a pipe would block until somebody writes to it.
+        let meta = fs::metadata(path).map_err(ImportError::io("open", path))?;
         if !meta.is_file() {
             return Err(ImportError::Malformed { path: path.to_owned(), problem: Malformed::Magic });
         }
+        let file = File::open(path).map_err(ImportError::io("open", path))?;
         let mut header = HeaderReader::new(BufReader::with_capacity(1 << 16, &file), meta.len());
         let (metadata, tensors) = header.read().map_err(|error| error.at(path))?;
         Ok(Self { path: path.to_owned(), file, metadata, tensors })

@@ -60,6 +60,16 @@ fn hostile_sizes_are_refused_before_allocation() {
 }
 
 #[test]
+fn what_is_no_plain_file_is_refused_unopened() {
+    let dir = tempfile::tempdir().unwrap();
+    let pipe = dir.path().join("pipe.gguf");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for path in [pipe.as_path(), dir.path()] {
+        assert!(Gguf::open(path).unwrap_err().to_string().contains("does not start with the letters GGUF"));
+    }
+}
+
+#[test]
 fn tensors_must_fit_the_file() {
     let good = tiny("llama", Kind::F16);
     let name = "token_embd.weight";

@@ -43,7 +43,7 @@ pub fn tokenizer(metadata: &Metadata, vocabulary: &mut Vocabulary<'_>) -> Result
         "model": {
             "type": "BPE", "dropout": null, "unk_token": unknown(vocabulary), "continuing_subword_prefix": null,
             "end_of_word_suffix": null, "fuse_unk": true, "byte_fallback": true, "ignore_merges": false,
-            "vocab": vocabulary.map(), "merges": merges(vocabulary, &scores),
+            "vocab": vocabulary.map(), "merges": merges(vocabulary, &scores)?,
         },
     }))
 }
@@ -65,6 +65,8 @@ fn unknown<'a>(vocabulary: &'a Vocabulary<'_>) -> Option<&'a str> {
     Some(&vocabulary.tokens[id])
 }
 
+/// Most merges accepted, which bounds memory; the largest published vocabularies make an eighth of it.
+const N_MERGES_MAX: usize = 1 << 22;
 /// Longest piece that is split, in bytes. Splitting takes the square of the length, and real pieces are far shorter.
 const N_PIECE_BYTES_MAX: usize = 512;
 
@@ -79,10 +81,13 @@ struct Merge<'a> {
 }
 
 /// All merges: better-scored pieces first, then longer halves first, then as they come in the vocabulary.
-fn merges<'a>(vocabulary: &'a Vocabulary<'_>, scores: &[f64]) -> Vec<[&'a str; 2]> {
+fn merges<'a>(vocabulary: &'a Vocabulary<'_>, scores: &[f64]) -> Result<Vec<[&'a str; 2]>, ImportError> {
     let mut merges = Vec::new();
     for (id, piece) in vocabulary.tokens.iter().enumerate() {
         let is_text = matches!(vocabulary.types[id], TokenType::Normal | TokenType::UserDefined);
+        if merges.len() > N_MERGES_MAX {
+            return Err(refused(format!("its pieces make more than {N_MERGES_MAX} merges")));
+        }
         if !is_text || piece.len() > N_PIECE_BYTES_MAX {
             continue;
         }
@@ -99,5 +104,5 @@ fn merges<'a>(vocabulary: &'a Vocabulary<'_>, scores: &[f64]) -> Vec<[&'a str; 2
     }
     merges
         .sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| b.lens.cmp(&a.lens)).then_with(|| a.ids.cmp(&b.ids)));
-    merges.into_iter().map(|merge| merge.halves).collect()
+    Ok(merges.into_iter().map(|merge| merge.halves).collect())
 }
