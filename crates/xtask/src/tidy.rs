@@ -1,7 +1,7 @@
 //! `cargo xtask tidy`: the rules of this repository that a program can check.
 //!
-//! Three kinds: which crate may use which (`floors`), which licences may come in (`licences`), and how sources are written
-//! (`sources`). Each rule is data or a pure function over text, so that its tests can show it a bad example.
+//! Four kinds: which crate may use which (`floors`), which licences may come in (`licences`), how sources are written
+//! (`sources`), and what has to be there (`entrances`). Each rule is data or a pure function over text, so that its tests can show it a bad example.
 
 use std::fmt;
 
@@ -9,6 +9,7 @@ use anyhow::bail;
 
 use crate::repo;
 
+mod entrances;
 mod floors;
 mod functions;
 mod licences;
@@ -49,7 +50,9 @@ fn findings() -> anyhow::Result<Vec<Finding>> {
     let metadata = repo::metadata()?;
     let mut findings = floors::check(&floors::edges(&metadata)?);
     findings.extend(licences::check(&licences::declared(&metadata)?));
-    for file in repo::text_files()? {
+    let files = repo::text_files()?;
+    findings.extend(entrances::check(&files));
+    for file in &files {
         findings.extend(sources::check(&file.path, &file.text));
     }
     Ok(findings)
