@@ -12,8 +12,9 @@ use crate::setup::{N_VOCAB, Setup, TestServer};
 
 const PATH: &str = "/v1/completions";
 
+/// Never done before it is cancelled, in a roomy context.
 fn endless() -> Value {
-    json!({ "prompt": "x", "max_tokens": 4000, "ignore_eos": true, "stream": true })
+    json!({ "prompt": "x", "max_tokens": 1_000_000, "ignore_eos": true, "stream": true })
 }
 
 fn failing_at(nth: usize) -> Setup {
@@ -26,7 +27,7 @@ fn failing_at(nth: usize) -> Setup {
 #[test]
 fn a_full_queue_says_when_to_come_back() {
     let engine = EngineOptions { n_rows_max: 1, n_waiting_max: 1, ..EngineOptions::default() };
-    let server = TestServer::start(Setup { engine, ..Setup::default() });
+    let server = TestServer::start(Setup { engine, ..Setup::roomy() });
     let running = [server.stream(PATH, &endless()), server.stream(PATH, &endless())];
     let reply = server.post(PATH, &json!({ "prompt": "y" }));
     assert_eq!(reply.status, 429, "{}", reply.body);
@@ -91,7 +92,7 @@ fn a_graceful_stop_lets_calls_finish() {
 #[test]
 fn calls_beyond_the_grace_time_are_cancelled() {
     let options = ServerOptions { shutdown_grace: Duration::ZERO, ..Setup::default().server };
-    let mut server = TestServer::start(Setup { server: options, ..Setup::default() });
+    let mut server = TestServer::start(Setup { server: options, ..Setup::roomy() });
     let mut stream = server.stream(PATH, &endless());
     assert!(stream.chunk().is_some());
     server.wait_stopped();
@@ -101,7 +102,7 @@ fn calls_beyond_the_grace_time_are_cancelled() {
 #[test]
 fn one_connection_too_many_is_told_so() {
     let options = ServerOptions { n_connections_max: 1, ..Setup::default().server };
-    let server = TestServer::start(Setup { server: options, ..Setup::default() });
+    let server = TestServer::start(Setup { server: options, ..Setup::roomy() });
     let mut stream = server.stream(PATH, &endless());
     assert!(stream.chunk().is_some());
     let reply = send_raw(server.address, b"", false).finish();
@@ -120,7 +121,7 @@ fn a_connection_serves_many_calls() {
 
 #[test]
 fn a_reader_that_is_slow_holds_up_nobody() {
-    let server = TestServer::hashing();
+    let server = TestServer::start(Setup::roomy());
     let slow = server.stream(PATH, &endless());
     let quick = server.post(PATH, &json!({ "prompt": "y", "max_tokens": 500, "ignore_eos": true })).ok();
     assert_eq!(quick["usage"]["completion_tokens"], 500);

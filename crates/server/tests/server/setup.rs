@@ -59,6 +59,15 @@ impl Default for Setup {
     }
 }
 
+impl Setup {
+    /// With a context that takes outputs longer than all buffers between server and client hold.
+    pub fn roomy() -> Self {
+        let mut setup = Self::default();
+        setup.fake.info.n_context = 1 << 21;
+        setup
+    }
+}
+
 /// A server on a port of its own; stops when dropped.
 pub struct TestServer {
     pub address: SocketAddr,
