@@ -1,6 +1,6 @@
 //! Token ids to text, one at a time.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use crate::{
     Tokenizer,
@@ -14,13 +14,14 @@ pub struct Detokenizer {
     tokenizer: Arc<Tokenizer>,
     decoder: Utf8Decoder,
     start: StartRule,
+    shown: Arc<BTreeSet<u32>>,
 }
 
 impl Detokenizer {
     /// For output that begins a text of its own: the tokenizer's dummy leading space is dropped.
     pub(crate) fn beginning(tokenizer: Arc<Tokenizer>) -> Self {
         let start = tokenizer.table().start;
-        Self { decoder: Utf8Decoder::new(tokenizer.table().broken), start, tokenizer }
+        Self { decoder: Utf8Decoder::new(tokenizer.table().broken), start, tokenizer, shown: Arc::default() }
     }
 
     /// For output that continues a text: every space counts.
@@ -28,10 +29,15 @@ impl Detokenizer {
         Self { start: StartRule::Keep, ..Self::beginning(tokenizer) }
     }
 
+    /// Shows these special tokens too: those that mark tool calls and reasoning.
+    pub fn showing(self, shown: Arc<BTreeSet<u32>>) -> Self {
+        Self { shown, ..self }
+    }
+
     /// Takes the next token and returns the text that is now safe to show. Special tokens and unknown ids give nothing.
     pub fn push(&mut self, id: u32) -> String {
         let table = self.tokenizer.table();
-        if table.is_special(id) {
+        if table.is_special(id) && !self.shown.contains(&id) {
             return String::new();
         }
         let bytes = apply_start(&mut self.start, table.get(id));

@@ -1,4 +1,4 @@
-//! Text to tokens and back: chat templates, tokenizers, detokenizing, stop strings.
+//! Text to tokens and back: chat templates, tokenizers, detokenizing, stop strings, tool calls and reasoning.
 //!
 //! Knows messages, tools and token ids. Must not know tensors or HTTP.
 
@@ -6,7 +6,9 @@ mod detokenizer;
 mod event;
 mod files;
 mod fim;
+mod formats;
 mod message;
+mod parser;
 mod stop;
 mod template;
 mod text_model;
@@ -18,8 +20,10 @@ pub use detokenizer::Detokenizer;
 pub use event::{Event, FinishReason};
 pub use files::FileError;
 pub use fim::Fim;
+pub use formats::{OutputFormat, ReasoningFormat, ToolFormat, UnknownFormat};
 pub use jiff::Zoned;
 pub use message::{Message, Prompt, Role, Tool, ToolCall};
+pub use parser::{OutputOptions, OutputParser};
 pub use stop::{STOP_STRING_BYTES_MAX, STOP_STRINGS_MAX, StopError, StopPush, StopStrings};
 pub use template::{ChatPrompt, ChatTemplate, TemplateError};
 pub use text_model::{PromptError, TextModel, TextModelError};

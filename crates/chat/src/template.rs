@@ -15,7 +15,7 @@ use jiff::Zoned;
 use minijinja::{Environment, ErrorKind, Value, syntax::SyntaxConfig};
 use serde_json::Map;
 
-use crate::{Message, Tool, files::FileError, tokenizer_config::TokenizerConfig};
+use crate::{Message, OutputFormat, Tool, files::FileError, tokenizer_config::TokenizerConfig};
 
 /// Work that one render may do beyond what its input's size asks for: instructions, or units of 64 bytes.
 const FUEL: u64 = 2_000_000;
@@ -141,6 +141,13 @@ impl ChatTemplate {
     /// Source text of the template that is used with or without tools.
     pub fn source(&self, tools: &[Tool]) -> &str {
         &self.entry(tools).source
+    }
+
+    /// How the model writes tool calls and reasoning, read off its templates.
+    pub fn output_format(&self) -> OutputFormat {
+        let default = OutputFormat::detect(&self.default.source);
+        let tool_use = self.tool_use.as_ref().map(|entry| OutputFormat::detect(&entry.source)).unwrap_or_default();
+        OutputFormat { tools: tool_use.tools.or(default.tools), reasoning: default.reasoning.or(tool_use.reasoning) }
     }
 
     /// The prompt's text. `now` is what `strftime_now` tells. Earlier tool calls are written in the way that the template

@@ -1,10 +1,13 @@
 //! What turns a neutral prompt into token ids: the tokenizer and the chat template of one checkpoint.
 
-use std::{path::Path, sync::Arc};
+use std::{collections::BTreeSet, path::Path, sync::Arc};
 
 use jiff::Zoned;
 
-use crate::{ChatPrompt, ChatTemplate, Prompt, Specials, TemplateError, Tokenizer, TokenizerError};
+use crate::{
+    ChatPrompt, ChatTemplate, Detokenizer, OutputFormat, OutputOptions, OutputParser, Prompt, Specials, TemplateError,
+    Tokenizer, TokenizerError,
+};
 
 /// The text side of a checkpoint.
 #[derive(Debug)]
@@ -13,6 +16,9 @@ pub struct TextModel {
     pub tokenizer: Arc<Tokenizer>,
     /// Conversations to text; base models have none.
     pub template: Option<ChatTemplate>,
+    format: OutputFormat,
+    /// Special tokens that the format reads.
+    shown: Arc<BTreeSet<u32>>,
 }
 
 /// A checkpoint whose text side cannot be loaded.
@@ -60,7 +66,31 @@ impl TextModel {
     /// # Errors
     /// When a file is missing, damaged or too large.
     pub fn load(dir: &Path) -> Result<Self, TextModelError> {
-        Ok(Self { tokenizer: Arc::new(Tokenizer::load(dir)?), template: ChatTemplate::load(dir)? })
+        let (tokenizer, template) = (Tokenizer::load(dir)?, ChatTemplate::load(dir)?);
+        let format = template.as_ref().map(ChatTemplate::output_format).unwrap_or_default();
+        let model = Self { tokenizer: Arc::new(tokenizer), template, format, shown: Arc::default() };
+        Ok(model.with_format(format))
+    }
+
+    /// Reads output in this format instead of the one that the chat template tells.
+    pub fn with_format(self, format: OutputFormat) -> Self {
+        let shown = Arc::new(self.tokenizer.special_tokens_in(format.terminals()));
+        Self { format, shown, ..self }
+    }
+
+    /// How the model writes tool calls and reasoning.
+    pub fn format(&self) -> OutputFormat {
+        self.format
+    }
+
+    /// For a chat answer: its text, with the special tokens that mark tool calls and reasoning. It goes into a parser.
+    pub fn chat_detokenizer(&self) -> Detokenizer {
+        self.tokenizer.detokenizer().showing(Arc::clone(&self.shown))
+    }
+
+    /// Reads a chat answer's text.
+    pub fn output_parser(&self, options: &OutputOptions<'_>) -> OutputParser {
+        OutputParser::new(&self.format, options)
     }
 
     /// Token ids of a prompt. `now` is what the template's `strftime_now` tells.

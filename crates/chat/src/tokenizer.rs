@@ -1,6 +1,6 @@
 //! Text to token ids and back, by the checkpoint's `tokenizer.json`.
 
-use std::{fmt, path::Path, sync::Arc};
+use std::{collections::BTreeSet, fmt, path::Path, sync::Arc};
 
 use serde_json::Value;
 use tokenizers::AddedToken;
@@ -198,6 +198,16 @@ impl Tokenizer {
     /// For output that continues a text, such as a plain completion: every space is kept.
     pub fn continuation(self: &Arc<Self>) -> Detokenizer {
         Detokenizer::continuing(Arc::clone(self))
+    }
+
+    /// The special tokens that stand in one of `terminals`.
+    pub(crate) fn special_tokens_in<'a>(&self, terminals: impl Iterator<Item = &'a str>) -> BTreeSet<u32> {
+        let terminals: Vec<&str> = terminals.collect();
+        let is_in_terminal = |id: &u32| {
+            let text = self.token_text(*id);
+            !text.is_empty() && terminals.iter().any(|terminal| terminal.contains(&text))
+        };
+        (0..self.n_vocab() as u32).filter(|id| self.is_special(*id)).filter(is_in_terminal).collect()
     }
 
     pub(crate) fn table(&self) -> &TokenBytes {

@@ -1,0 +1,293 @@
+//! How families write tool calls and reasoning: one table of formats, each of which is data for the one
+//! [`OutputParser`](crate::OutputParser).
+//!
+//! A tool format is a small machine: entries lead from text or reasoning into its states; in each state a body says what
+//! the text means and rules say which terminal leads where.
+
+mod deepseek_v3;
+mod deepseek_v31;
+mod gemma4;
+mod glm47;
+mod harmony;
+mod hermes;
+mod kimi_k2;
+mod llama3;
+mod minimax;
+mod mistral;
+mod qwen3_coder;
+mod reasoning;
+
+pub use reasoning::ReasoningFormat;
+
+/// Every tool format. Detection takes the first whose markers fit, so the more specific stand first.
+const TOOL_FORMATS: [&ToolFormat; 11] = [
+    &harmony::FORMAT,
+    &gemma4::FORMAT,
+    &kimi_k2::FORMAT,
+    &minimax::FORMAT,
+    &deepseek_v3::FORMAT,
+    &deepseek_v31::FORMAT,
+    &glm47::FORMAT,
+    &qwen3_coder::FORMAT,
+    &mistral::FORMAT,
+    &hermes::FORMAT,
+    &llama3::FORMAT,
+];
+
+/// How one checkpoint writes tool calls and reasoning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OutputFormat {
+    /// `None`: the checkpoint calls no tools.
+    pub tools: Option<&'static ToolFormat>,
+    /// `None`: the checkpoint does not think, or its tool format has the reasoning in it.
+    pub reasoning: Option<&'static ReasoningFormat>,
+}
+
+/// A name that no format has.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+#[error("there is no {kind} format named {name}; the formats are {known}")]
+pub struct UnknownFormat {
+    /// `tool call` or `reasoning`.
+    pub kind: &'static str,
+    /// As given.
+    pub name: String,
+    /// All names, separated by commas.
+    pub known: String,
+}
+
+impl OutputFormat {
+    /// Reads the format off a chat template's source.
+    pub fn detect(template: &str) -> Self {
+        let tools = TOOL_FORMATS.into_iter().find(|format| format.detect.iter().any(|markers| markers.fit(template)));
+        let reasoning = match tools {
+            Some(format) if format.has_reasoning => None,
+            _ => ReasoningFormat::detect(template),
+        };
+        Self { tools, reasoning }
+    }
+
+    /// A tool format by its name or alias.
+    ///
+    /// # Errors
+    /// When there is none of that name; the error lists all.
+    pub fn tool_format(name: &str) -> Result<&'static ToolFormat, UnknownFormat> {
+        let found = TOOL_FORMATS.into_iter().find(|format| format.name == name || format.aliases.contains(&name));
+        found.ok_or_else(|| unknown("tool call", name, TOOL_FORMATS.iter().map(|format| format.name)))
+    }
+
+    /// A reasoning format by its name or alias.
+    ///
+    /// # Errors
+    /// When there is none of that name; the error lists all.
+    pub fn reasoning_format(name: &str) -> Result<&'static ReasoningFormat, UnknownFormat> {
+        let found = ReasoningFormat::by_name(name);
+        found.ok_or_else(|| unknown("reasoning", name, ReasoningFormat::names()))
+    }
+
+    /// Terminals of the format, for the tokens among them that decoding would skip as special.
+    pub fn terminals(&self) -> impl Iterator<Item = &'static str> {
+        let tools = self.tools.into_iter().flat_map(|format| {
+            let inner = format.states.iter().flat_map(|state| state.rules);
+            format
+                .entries
+                .iter()
+                .chain(format.fresh_entries)
+                .chain(inner)
+                .map(|rule| rule.on)
+                .chain(format.literals.iter().copied())
+        });
+        let reasoning = self.reasoning.into_iter().flat_map(|format| [format.open, format.close]);
+        tools.chain(reasoning)
+    }
+}
+
+fn unknown(kind: &'static str, name: &str, known: impl Iterator<Item = &'static str>) -> UnknownFormat {
+    UnknownFormat { kind, name: name.to_owned(), known: known.collect::<Vec<_>>().join(", ") }
+}
+
+/// One family's way to call tools.
+#[derive(Debug)]
+pub struct ToolFormat {
+    /// What `--tool-call-parser` takes.
+    pub name: &'static str,
+    /// Other names for it.
+    pub(crate) aliases: &'static [&'static str],
+    /// Any of these tells the format by the chat template.
+    pub(crate) detect: &'static [Markers],
+    /// Terminals that lead from text or reasoning into the format.
+    pub(crate) entries: &'static [Rule],
+    /// Entries that count only where nothing but whitespace stands before: at the start, after reasoning, after a call.
+    pub(crate) fresh_entries: &'static [Rule],
+    pub(crate) states: &'static [State],
+    /// Literals of argument values that may be special tokens.
+    pub(crate) literals: &'static [&'static str],
+    /// How calls are named where the model does not name them.
+    pub(crate) ids: IdStyle,
+    /// Whether the format marks reasoning too; it then acts without declared tools as well.
+    pub(crate) has_reasoning: bool,
+}
+
+impl PartialEq for ToolFormat {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for ToolFormat {}
+
+/// What a chat template must and must not contain.
+#[derive(Debug)]
+pub(crate) struct Markers {
+    pub all: &'static [&'static str],
+    pub none: &'static [&'static str],
+}
+
+impl Markers {
+    fn fit(&self, template: &str) -> bool {
+        self.all.iter().all(|marker| template.contains(marker))
+            && !self.none.iter().any(|marker| template.contains(marker))
+    }
+}
+
+/// One state inside a call.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub body: Body,
+    pub rules: &'static [Rule],
+    /// Where text leads that is neither the body's nor a terminal.
+    pub otherwise: Goto,
+}
+
+impl State {
+    /// Whether a call has just ended here, so that what was read is no text.
+    pub fn is_after_call(&self) -> bool {
+        matches!(self.body, Body::Layout) && self.otherwise == Goto::Back
+    }
+}
+
+/// What the text of a state means.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Body {
+    /// Whitespace between terminals.
+    Layout,
+    /// The tool's name.
+    Name(NameStyle),
+    /// The call's id.
+    Id,
+    /// An argument's name.
+    Key,
+    /// An argument's value as plain text, typed by the tool's schema.
+    Value(ValueStyle),
+    /// The arguments as one JSON object.
+    JsonArguments { done: Goto },
+    /// A JSON object with name and arguments.
+    JsonCall { done: Goto },
+    /// Gemma's arguments: bare keys, strings between `<|"|>`.
+    GemmaArguments { done: Goto },
+    /// A harmony header: channel and recipient.
+    HarmonyHeader { call: usize },
+}
+
+/// What stands around a tool's name.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum NameStyle {
+    /// The name alone.
+    Plain,
+    /// Kimi's `functions.name:0`, which is also the call's id.
+    Kimi,
+}
+
+/// What stands around a plain value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ValueStyle {
+    /// Nothing.
+    Exact,
+    /// One newline before and one after.
+    OwnLines,
+}
+
+/// How calls are named.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum IdStyle {
+    /// `call_` and 16 hexadecimal digits.
+    Call,
+    /// Nine letters or digits, as Mistral's templates demand.
+    Alphanumeric9,
+}
+
+/// A terminal and where it leads.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rule {
+    pub on: &'static str,
+    pub to: Goto,
+    pub act: Act,
+    /// Whether the terminal is read, or left for the next state.
+    pub read: Read,
+    /// Where not empty: the terminal counts only if one of these follows it, whitespace aside, or nothing.
+    pub before: &'static [&'static str],
+}
+
+impl Rule {
+    /// A rule that only moves on.
+    pub const fn new(on: &'static str, to: Goto) -> Self {
+        Self { on, to, act: Act::None, read: Read::Past, before: &[] }
+    }
+
+    /// The call starts here: name and id are known.
+    pub const fn starts(self) -> Self {
+        Self { act: Act::Start, ..self }
+    }
+
+    /// The call ends here.
+    pub const fn ends(self) -> Self {
+        Self { act: Act::End, ..self }
+    }
+
+    /// The call starts and ends here: it has no arguments.
+    pub const fn whole(self) -> Self {
+        Self { act: Act::Whole, ..self }
+    }
+
+    /// The terminal belongs to the next state.
+    pub const fn peeks(self) -> Self {
+        Self { read: Read::Peek, ..self }
+    }
+
+    /// Counts only before one of these.
+    pub const fn before(self, before: &'static [&'static str]) -> Self {
+        Self { before, ..self }
+    }
+}
+
+/// What a rule does besides moving on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Act {
+    None,
+    Start,
+    End,
+    Whole,
+}
+
+/// Whether a rule's terminal is used up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Read {
+    Past,
+    Peek,
+}
+
+/// Where to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Goto {
+    /// A state of the format.
+    State(usize),
+    /// The text or reasoning that the call stands in.
+    Back,
+    /// The visible text.
+    Text,
+    /// It was no call: what has been read since the last call comes out as text.
+    Reject,
+}
+
+#[cfg(test)]
+#[path = "formats_tests.rs"]
+mod tests;

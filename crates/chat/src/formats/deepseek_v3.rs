@@ -1,0 +1,65 @@
+//! DeepSeek V3 and R1: each call between its own marks, the arguments in a fenced JSON block.
+
+use super::{Body, Goto, IdStyle, Markers, NameStyle, Rule, State, ToolFormat};
+
+const SECTION: usize = 0;
+const NAME: usize = 1;
+const FENCE: usize = 2;
+const ARGUMENTS: usize = 3;
+const AFTER: usize = 4;
+
+pub(super) const FORMAT: ToolFormat = ToolFormat {
+    name: "deepseek_v3",
+    aliases: &["deepseek", "deepseek_r1", "deepseek_r1_0528"],
+    detect: &[Markers { all: &["<｜tool▁call▁begin｜>", "```json"], none: &[] }],
+    entries: &[
+        Rule::new("<｜tool▁calls▁begin｜>", Goto::State(SECTION)),
+        Rule::new("<｜tool▁call▁begin｜>", Goto::State(SECTION)).peeks(),
+    ],
+    fresh_entries: &[],
+    states: &[
+        State {
+            body: Body::Layout,
+            rules: &[
+                Rule::new("<｜tool▁call▁begin｜>function<｜tool▁sep｜>", Goto::State(NAME)),
+                Rule::new("<｜tool▁calls▁end｜>", Goto::Back),
+            ],
+            otherwise: Goto::Reject,
+        },
+        State {
+            body: Body::Name(NameStyle::Plain),
+            rules: &[Rule::new("\n", Goto::State(FENCE)), Rule::new("```", Goto::State(FENCE)).peeks()],
+            otherwise: Goto::Reject,
+        },
+        State {
+            body: Body::Layout,
+            rules: &[
+                Rule::new("```json", Goto::State(ARGUMENTS)),
+                Rule::new("```", Goto::State(ARGUMENTS)),
+                Rule::new("{", Goto::State(ARGUMENTS)).peeks(),
+            ],
+            otherwise: Goto::Reject,
+        },
+        State {
+            body: Body::JsonArguments { done: Goto::State(AFTER) },
+            rules: &[
+                Rule::new("```", Goto::State(AFTER)).ends(),
+                Rule::new("<｜tool▁call▁end｜>", Goto::State(SECTION)).ends(),
+            ],
+            otherwise: Goto::Reject,
+        },
+        State {
+            body: Body::Layout,
+            rules: &[
+                Rule::new("```", Goto::State(AFTER)),
+                Rule::new("<｜tool▁call▁end｜>", Goto::State(AFTER)),
+                Rule::new("<｜tool▁call▁begin｜>", Goto::State(SECTION)).peeks(),
+                Rule::new("<｜tool▁calls▁end｜>", Goto::Back),
+            ],
+            otherwise: Goto::Back,
+        },
+    ],
+    literals: &[],
+    ids: IdStyle::Call,
+    has_reasoning: false,
+};

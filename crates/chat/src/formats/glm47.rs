@@ -1,0 +1,39 @@
+//! `<tool_call>zip<arg_key>a</arg_key><arg_value>1</arg_value></tool_call>`: GLM 4.5 and later.
+
+use super::{Body, Goto, IdStyle, Markers, NameStyle, Rule, State, ToolFormat, ValueStyle};
+
+const NAME: usize = 0;
+const PAIRS: usize = 1;
+const KEY: usize = 2;
+const EQUALS: usize = 3;
+const VALUE: usize = 4;
+
+pub(super) const FORMAT: ToolFormat = ToolFormat {
+    name: "glm47",
+    aliases: &["glm4", "glm45", "glm5"],
+    detect: &[Markers { all: &["<arg_key>", "<arg_value>"], none: &[] }],
+    entries: &[Rule::new("<tool_call>", Goto::State(NAME))],
+    fresh_entries: &[],
+    states: &[
+        State {
+            body: Body::Name(NameStyle::Plain),
+            rules: &[Rule::new("<arg_key>", Goto::State(KEY)).starts(), Rule::new("</tool_call>", Goto::Back).whole()],
+            otherwise: Goto::Reject,
+        },
+        State {
+            body: Body::Layout,
+            rules: &[Rule::new("<arg_key>", Goto::State(KEY)), Rule::new("</tool_call>", Goto::Back).ends()],
+            otherwise: Goto::Back,
+        },
+        State { body: Body::Key, rules: &[Rule::new("</arg_key>", Goto::State(EQUALS))], otherwise: Goto::Back },
+        State { body: Body::Layout, rules: &[Rule::new("<arg_value>", Goto::State(VALUE))], otherwise: Goto::Back },
+        State {
+            body: Body::Value(ValueStyle::Exact),
+            rules: &[Rule::new("</arg_value>", Goto::State(PAIRS)).before(&["<arg_key>", "</tool_call>"])],
+            otherwise: Goto::Back,
+        },
+    ],
+    literals: &[],
+    ids: IdStyle::Call,
+    has_reasoning: false,
+};

@@ -1,0 +1,36 @@
+//! `<|channel|>commentary to=functions.zip<|message|>{"a": 1}<|call|>`: GPT-OSS. Every message has a header; the
+//! `analysis` channel is reasoning, `final` the answer.
+
+use super::{Body, Goto, IdStyle, Markers, Rule, State, ToolFormat};
+
+const HEADER: usize = 0;
+const ARGUMENTS: usize = 1;
+
+const CHANNEL: Rule = Rule::new("<|channel|>", Goto::State(HEADER)).peeks();
+const START: Rule = Rule::new("<|start|>", Goto::State(HEADER));
+const END: Rule = Rule::new("<|end|>", Goto::Text);
+const RETURN: Rule = Rule::new("<|return|>", Goto::Text);
+const CALL: Rule = Rule::new("<|call|>", Goto::Text);
+
+pub(super) const FORMAT: ToolFormat = ToolFormat {
+    name: "harmony",
+    aliases: &["gpt-oss", "gptoss"],
+    detect: &[Markers { all: &["<|channel|>", "<|message|>", "<|start|>"], none: &[] }],
+    entries: &[CHANNEL, START, END, RETURN, CALL],
+    fresh_entries: &[],
+    states: &[
+        State {
+            body: Body::HarmonyHeader { call: ARGUMENTS },
+            rules: &[Rule::new("<|message|>", Goto::Text)],
+            otherwise: Goto::Reject,
+        },
+        State {
+            body: Body::JsonArguments { done: Goto::Text },
+            rules: &[CALL.ends(), END.ends(), RETURN.ends(), START.ends()],
+            otherwise: Goto::Reject,
+        },
+    ],
+    literals: &["<|constrain|>"],
+    ids: IdStyle::Call,
+    has_reasoning: true,
+};

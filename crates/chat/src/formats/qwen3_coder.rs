@@ -1,0 +1,72 @@
+//! `<tool_call><function=zip><parameter=a>1</parameter></function></tool_call>`: Qwen3-Coder, Qwen3.5, Nemotron 3.
+//! Values stand on their own lines and are typed by the schema; the outer tags may be missing.
+
+use super::{Body, Goto, IdStyle, Markers, NameStyle, Rule, State, ToolFormat, ValueStyle};
+
+const OPEN: usize = 0;
+const NAME: usize = 1;
+const PARAMETERS: usize = 2;
+const KEY: usize = 3;
+const VALUE: usize = 4;
+const AFTER: usize = 5;
+const JSON: usize = 6;
+
+pub(super) const FORMAT: ToolFormat = ToolFormat {
+    name: "qwen3_coder",
+    aliases: &["qwen3_coder_xml", "qwen3_xml", "nemotron", "nemotron3"],
+    detect: &[Markers { all: &["<function=", "<parameter="], none: &[] }],
+    entries: &[Rule::new("<tool_call>", Goto::State(OPEN)), Rule::new("<function=", Goto::State(NAME))],
+    fresh_entries: &[],
+    states: &[
+        State {
+            body: Body::Layout,
+            rules: &[Rule::new("<function=", Goto::State(NAME)), Rule::new("{", Goto::State(JSON)).peeks()],
+            otherwise: Goto::Reject,
+        },
+        State {
+            body: Body::Name(NameStyle::Plain),
+            rules: &[Rule::new(">", Goto::State(PARAMETERS)).starts()],
+            otherwise: Goto::Reject,
+        },
+        State {
+            body: Body::Layout,
+            rules: &[
+                Rule::new("<parameter=", Goto::State(KEY)),
+                Rule::new("</function>", Goto::State(AFTER)).ends(),
+                Rule::new("</tool_call>", Goto::Back).ends(),
+            ],
+            otherwise: Goto::Back,
+        },
+        State { body: Body::Key, rules: &[Rule::new(">", Goto::State(VALUE))], otherwise: Goto::Back },
+        State {
+            body: Body::Value(ValueStyle::OwnLines),
+            rules: &[
+                // A value may hold the closer itself; the real one stands before another tag.
+                Rule::new("</parameter>", Goto::State(PARAMETERS)).before(&[
+                    "<parameter=",
+                    "</function>",
+                    "</tool_call>",
+                ]),
+                Rule::new("</function>", Goto::State(AFTER)).ends().before(&["</tool_call>"]),
+            ],
+            otherwise: Goto::Back,
+        },
+        State {
+            body: Body::Layout,
+            rules: &[
+                Rule::new("</tool_call>", Goto::Back),
+                Rule::new("<tool_call>", Goto::State(OPEN)),
+                Rule::new("<function=", Goto::State(NAME)),
+            ],
+            otherwise: Goto::Back,
+        },
+        State {
+            body: Body::JsonCall { done: Goto::State(AFTER) },
+            rules: &[Rule::new("</tool_call>", Goto::Back).ends()],
+            otherwise: Goto::Reject,
+        },
+    ],
+    literals: &[],
+    ids: IdStyle::Call,
+    has_reasoning: false,
+};

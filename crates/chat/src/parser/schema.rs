@@ -1,0 +1,91 @@
+//! What the declared tools say about their arguments.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use crate::Tool;
+
+/// Deepest `$ref` and `anyOf` followed.
+const DEPTH_MAX: usize = 16;
+
+/// The declared tools.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tools(HashMap<String, HashMap<String, ValueKind>>);
+
+/// What a plain-text value may be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum ValueKind {
+    /// A string only: taken as it is.
+    Text,
+    /// Anything but a string.
+    Json,
+    /// Not said, or both: JSON where the text is JSON.
+    #[default]
+    Any,
+}
+
+impl Tools {
+    pub fn new(tools: &[Tool]) -> Self {
+        Self(tools.iter().map(|tool| (tool.name.clone(), argument_kinds(&tool.parameters))).collect())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn is_declared(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// Whether a name that begins so is declared; whitespace may follow a complete one.
+    pub fn could_be(&self, start: &str) -> bool {
+        self.0.keys().any(|name| name.starts_with(start) || name == start.trim_end())
+    }
+
+    pub fn kind(&self, tool: &str, argument: &str) -> ValueKind {
+        self.0.get(tool).and_then(|arguments| arguments.get(argument)).copied().unwrap_or_default()
+    }
+}
+
+fn argument_kinds(schema: &Value) -> HashMap<String, ValueKind> {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let kinds = properties.into_iter().flatten().map(|(name, property)| {
+        let (text, json) = admits(property, schema, DEPTH_MAX);
+        let kind = match (text, json) {
+            (true, false) => ValueKind::Text,
+            (false, true) => ValueKind::Json,
+            _ => ValueKind::Any,
+        };
+        (name.clone(), kind)
+    });
+    kinds.collect()
+}
+
+/// Whether a schema admits strings, and whether it admits anything else.
+fn admits(schema: &Value, root: &Value, depth: usize) -> (bool, bool) {
+    if depth == 0 {
+        return (true, true);
+    }
+    let either = |found: (bool, bool), one: (bool, bool)| (found.0 || one.0, found.1 || one.1);
+    let of_type = |name: &Value| if name == "string" { (true, false) } else { (false, true) };
+    let of_value = |value: &Value| if value.is_string() { (true, false) } else { (false, true) };
+    if let Some(target) = schema.get("$ref").and_then(Value::as_str) {
+        let target = target.strip_prefix('#').and_then(|pointer| root.pointer(pointer));
+        return target.map_or((true, true), |target| admits(target, root, depth - 1));
+    }
+    match schema.get("type") {
+        Some(Value::Array(names)) => return names.iter().map(of_type).fold((false, false), either),
+        Some(name) => return of_type(name),
+        None => {}
+    }
+    if let Some(constant) = schema.get("const") {
+        return of_value(constant);
+    }
+    if let Some(values) = schema.get("enum").and_then(Value::as_array) {
+        return values.iter().map(of_value).fold((false, false), either);
+    }
+    let branches = ["anyOf", "oneOf", "allOf"].iter().filter_map(|name| schema.get(*name)?.as_array()).flatten();
+    let found = branches.map(|branch| admits(branch, root, depth - 1)).fold((false, false), either);
+    if found == (false, false) { (true, true) } else { found }
+}
