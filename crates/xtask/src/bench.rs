@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 
 use crate::reference::Reference;
 use crate::repo::Profile;
@@ -19,6 +19,8 @@ use options::Options;
 
 pub fn run(arguments: &[String]) -> anyhow::Result<()> {
     let options = Options::parse(arguments)?;
+    // A release build is too long a wait for a mistyped path.
+    options.models.iter().try_for_each(|model| n_vocab(model).map(drop))?;
     setup::ensure()?;
     let stages = Stages::new("bench");
     let reference = Reference::prepare(&stages)?;
@@ -92,15 +94,17 @@ fn read_once(model: &Path) -> anyhow::Result<()> {
 
 /// A file with made-up token ids below the model's vocabulary size.
 fn write_prompt(work: &Path, model: &Path, n_tokens: usize) -> anyhow::Result<PathBuf> {
-    let path = model.join("config.json");
-    let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
-    let config: serde_json::Value =
-        serde_json::from_str(&text).with_context(|| format!("parsing {}", path.display()))?;
-    let Some(n_vocab) = config["vocab_size"].as_u64().filter(|&n| n > 0) else {
-        bail!("{} has no vocab_size", path.display())
-    };
+    let n_vocab = n_vocab(model)?;
     let ids: Vec<u64> = (1..=n_tokens as u64).map(|index| index.wrapping_mul(2_654_435_761) % n_vocab).collect();
     let file = work.join(format!("prompt-{n_tokens}-{n_vocab}.json"));
     fs::write(&file, serde_json::to_string(&ids)?).with_context(|| format!("writing {}", file.display()))?;
     Ok(file)
+}
+
+fn n_vocab(model: &Path) -> anyhow::Result<u64> {
+    let path = model.join("config.json");
+    let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+    let config: serde_json::Value =
+        serde_json::from_str(&text).with_context(|| format!("parsing {}", path.display()))?;
+    config["vocab_size"].as_u64().filter(|&n| n > 0).with_context(|| format!("{} has no vocab_size", path.display()))
 }
