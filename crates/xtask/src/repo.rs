@@ -51,18 +51,30 @@ pub enum Profile {
 /// Builds the `tokbar` program and returns where it is.
 pub fn build_tokbar(profile: Profile) -> anyhow::Result<PathBuf> {
     let mut cargo = cargo()?;
-    cargo.args(["build", "--package", "tokbar-app", "--bin", "tokbar", "--message-format", "json-render-diagnostics"]);
+    cargo.args(["build", "--package", "tokbar-app", "--bin", "tokbar"]);
     if let Profile::Release = profile {
         cargo.arg("--release");
     }
-    let messages = shell::capture_with_progress(&mut cargo)?;
-    executable(&messages).context("Cargo built no `tokbar`")
+    build(&mut cargo)
 }
 
-/// The program that Cargo's JSON messages name, one message a line.
-fn executable(messages: &str) -> Option<PathBuf> {
+/// Builds all tests of the workspace, and with them the `tokbar` program that they start; returns where that is.
+pub fn build_tests() -> anyhow::Result<PathBuf> {
+    // In one call: a package built alone asks for fewer features of its dependencies, which would then be built twice.
+    build(cargo()?.args(["test", "--workspace", "--no-run"]))
+}
+
+fn build(cargo: &mut Command) -> anyhow::Result<PathBuf> {
+    let messages = shell::capture_with_progress(cargo.args(["--message-format", "json-render-diagnostics"]))?;
+    tokbar_in(&messages).context("Cargo built no `tokbar`")
+}
+
+/// The `tokbar` program that Cargo's JSON messages name, one message a line; not its unit tests of the same name.
+fn tokbar_in(messages: &str) -> Option<PathBuf> {
     let messages = messages.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
-    messages.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).next_back()
+    let mut built =
+        messages.filter(|message| message["target"]["name"] == "tokbar" && message["profile"]["test"] == false);
+    built.find_map(|message| message["executable"].as_str().map(PathBuf::from))
 }
 
 /// A text file that belongs to the checkout.

@@ -1,12 +1,14 @@
-use super::executable;
+use super::tokbar_in;
 
 #[test]
-fn the_program_is_the_last_one_that_cargo_names() {
-    let messages = r#"{"reason":"compiler-artifact","executable":null}
+fn the_program_is_told_from_libraries_and_tests() {
+    let messages = r#"{"target":{"name":"tokbar_app"},"profile":{"test":false},"executable":null}
 not JSON
-{"reason":"compiler-artifact","executable":"/t/debug/tokbar"}
+{"target":{"name":"tokbar"},"profile":{"test":true},"executable":"/t/debug/deps/tokbar-1"}
+{"target":{"name":"bindings"},"profile":{"test":false},"executable":"/t/debug/bindings"}
+{"target":{"name":"tokbar"},"profile":{"test":false},"executable":"/t/debug/tokbar"}
 {"reason":"build-finished","success":true}
 "#;
-    assert_eq!(executable(messages).as_deref(), Some("/t/debug/tokbar".as_ref()));
-    assert_eq!(executable(""), None);
+    assert_eq!(tokbar_in(messages).as_deref(), Some("/t/debug/tokbar".as_ref()));
+    assert_eq!(tokbar_in("{}"), None);
 }

@@ -6,7 +6,6 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, bail};
 
 use crate::python::Wheel;
-use crate::repo::Profile;
 use crate::stages::Stages;
 use crate::{model, npm, packages, python, repo, setup, shell, tidy};
 
@@ -42,7 +41,7 @@ pub fn run(arguments: &[String]) -> anyhow::Result<()> {
     stages.run("clippy", || clippy(&["--workspace", "--all-targets"]))?;
     stages.run("clippy for the bindings", || clippy(&["--package", "xtask", "--bins", "--features", "bindings"]))?;
     stages.run("clients for the tests", prepare_clients)?;
-    let tokbar = stages.run("building tokbar", || repo::build_tokbar(Profile::Dev))?;
+    let tokbar = stages.run("building the tests and tokbar", repo::build_tests)?;
     for model in model::MODELS {
         model::bring(model, &tokbar, &stages)?;
     }
