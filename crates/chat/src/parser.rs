@@ -174,15 +174,14 @@ impl OutputParser {
 
     /// The first characters of a region: whitespace, then perhaps a terminal that counts only here.
     fn fresh_step(&mut self, text: &str, more: More) -> Step {
-        let n_space = text.len() - text.trim_start().len();
-        if n_space > 0 {
+        if let Some(space) = text.chars().next().filter(|character| character.is_whitespace()) {
             if !self.drops_space {
-                self.space.push_str(&text[..n_space]);
+                self.space.push(space);
             }
             if self.space.len() > SPACE_MAX {
                 self.leave_fresh();
             }
-            return Step::Read(n_space);
+            return Step::Read(space.len_utf8());
         }
         let entries = self.entries.of(self.region, Freshness::Fresh);
         match scan::at_start(text, entries.iter().map(|entry| &entry.rule), more) {

@@ -4,6 +4,8 @@ use super::*;
 
 #[path = "parser/cases_tests.rs"]
 mod cases;
+#[path = "parser/fuzz_tests.rs"]
+mod fuzz;
 
 /// Wire text of a format, what the prompt ended with, and the events it must give.
 pub(super) struct Case {

@@ -49,8 +49,8 @@ impl GemmaValue {
             return Read::Wait;
         }
         if self.in_string {
-            let n = text[1..].find('<').map_or(text.len(), |at| at + 1);
-            let n = (n..=text.len()).find(|n| text.is_char_boundary(*n)).unwrap_or(text.len());
+            let n_first = text.chars().next().map_or(0, char::len_utf8);
+            let n = text[n_first..].find('<').map_or(text.len(), |at| n_first + at);
             push_escaped(out, &text[..n]);
             return Read::Bytes(n);
         }
@@ -77,7 +77,7 @@ impl GemmaValue {
         if self.in_string {
             self.in_string = false;
             out.push('"');
-        } else if !self.is_key && !self.stack.is_empty() {
+        } else if !self.is_key && !self.stack.is_empty() && !self.wants_comma() {
             self.begin_value(out);
             self.in_string = true;
             out.push('"');
@@ -89,7 +89,7 @@ impl GemmaValue {
     fn outside(&mut self, text: &str, out: &mut String) -> Read {
         let Some(character) = text.chars().next() else { return Read::Wait };
         match character {
-            '{' | '[' if !self.is_key && self.word.trim().is_empty() && self.stack.len() < DEPTH_MAX => {
+            '{' | '[' if self.can_nest() => {
                 self.word.clear();
                 self.begin_value(out);
                 self.stack.push(character);
@@ -104,10 +104,20 @@ impl GemmaValue {
             }
             ':' if self.is_key => self.end_key(out),
             '<' => return Read::Stray,
+            _ if self.wants_comma() => return Read::Stray,
             _ if self.stack.is_empty() || self.word.len() > WORD_MAX => return Read::Stray,
             _ => self.word.push(character),
         }
         Read::Bytes(character.len_utf8())
+    }
+
+    /// Whether a member is complete, so that a comma or closer must come.
+    fn wants_comma(&self) -> bool {
+        self.stack.last() == Some(&'{') && !self.is_key && !self.wants_value
+    }
+
+    fn can_nest(&self) -> bool {
+        !self.is_key && self.word.trim().is_empty() && self.stack.len() < DEPTH_MAX && !self.wants_comma()
     }
 
     fn close(&mut self, out: &mut String) -> Read {

@@ -123,7 +123,11 @@ impl JsonValue {
                 self.quote = Some(character);
                 out.push('"');
             }
-            '{' | '[' if self.stack.len() < DEPTH_MAX && !self.would_be_key() => {
+            '{' | '[' => {
+                self.flush_word(out);
+                if self.stack.len() >= DEPTH_MAX || self.wants_key() {
+                    return Progress::Stray;
+                }
                 self.begin(out);
                 self.stack.push(character);
                 out.push(character);
@@ -149,10 +153,9 @@ impl JsonValue {
         Progress::More
     }
 
-    /// Whether the next value would stand where a key belongs.
-    fn would_be_key(&self) -> bool {
-        let after_value = self.wants == Wants::Comma || !self.word.is_empty();
-        self.stack.last() == Some(&'{') && (self.wants == Wants::Key || (after_value && self.wants != Wants::Colon))
+    /// Whether a key must come next, perhaps after a comma that is missing.
+    fn wants_key(&self) -> bool {
+        self.wants == Wants::Key || (self.wants == Wants::Comma && self.stack.last() == Some(&'{'))
     }
 
     fn push_word(&mut self, character: char) -> Progress {

@@ -133,16 +133,25 @@ impl OutputParser {
             };
         }
         let n = hit.map_or(text.len(), |hit| hit.at);
-        self.call.note(&text[..n]);
-        self.call.word.push_str(&text[..n]);
-        let is_possible = match state.body {
-            Body::Name(style) => self.tools.could_be(partial_name(self.call.word.trim_start(), style)),
-            _ => true,
-        };
-        if !is_possible || self.call.word.len() > WORD_MAX {
-            self.go(state.otherwise);
+        for (at, character) in text[..n].char_indices() {
+            self.call.word.push(character);
+            if !self.is_possible_word(state.body) {
+                self.go(state.otherwise);
+                return Step::Read(at);
+            }
+            self.call.note(character.encode_utf8(&mut [0; 4]));
         }
         Step::Read(n)
+    }
+
+    /// Whether the word so far may become what the body asks for.
+    fn is_possible_word(&self, body: Body) -> bool {
+        let word = &self.call.word;
+        match body {
+            _ if word.len() > WORD_MAX => false,
+            Body::Name(style) => self.tools.could_be(partial_name(word.trim_start(), style)),
+            _ => true,
+        }
     }
 
     fn value(&mut self, state: &State, style: ValueStyle, (text, more): (&str, More)) -> Step {
