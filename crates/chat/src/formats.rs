@@ -6,29 +6,37 @@
 
 mod deepseek_v3;
 mod deepseek_v31;
+mod deepseek_v32;
 mod gemma4;
 mod glm47;
 mod harmony;
 mod hermes;
 mod kimi_k2;
+mod lfm2;
 mod llama3;
+mod minicpm;
 mod minimax;
 mod mistral;
 mod qwen3_coder;
 mod reasoning;
+mod solar;
 
 pub use reasoning::ReasoningFormat;
 
 /// Every tool format. Detection takes the first whose markers fit, so the more specific stand first.
-const TOOL_FORMATS: [&ToolFormat; 11] = [
+const TOOL_FORMATS: [&ToolFormat; 15] = [
     &harmony::FORMAT,
     &gemma4::FORMAT,
     &kimi_k2::FORMAT,
     &minimax::FORMAT,
+    &solar::FORMAT,
+    &lfm2::FORMAT,
+    &deepseek_v32::FORMAT,
     &deepseek_v3::FORMAT,
     &deepseek_v31::FORMAT,
     &glm47::FORMAT,
     &qwen3_coder::FORMAT,
+    &minicpm::FORMAT,
     &mistral::FORMAT,
     &hermes::FORMAT,
     &llama3::FORMAT,
@@ -180,6 +188,8 @@ pub(crate) enum Body {
     Value(ValueStyle),
     /// The arguments as one JSON object.
     JsonArguments { done: Goto },
+    /// The arguments as Python writes them between parentheses.
+    PythonArguments { done: Goto },
     /// A JSON object with name and arguments.
     JsonCall { done: Goto },
     /// Gemma's arguments: bare keys, strings between `<|"|>`.
@@ -200,6 +210,8 @@ pub(crate) enum NameStyle {
 /// What stands around a plain value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ValueStyle {
+    /// Nothing; the value is a string whatever the schema says.
+    Text,
     /// Nothing.
     Exact,
     /// One newline before and one after.

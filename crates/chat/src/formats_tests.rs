@@ -16,7 +16,12 @@ fn formats_are_told_by_the_chat_template() {
         ("<minimax:tool_call> <invoke name= </think>", Some("minimax"), Some("qwen3")),
         ("<|tool_call>call: <|channel>thought <channel|>", Some("gemma4"), Some("gemma4")),
         ("<|start|>assistant<|channel|>final<|message|>", Some("harmony"), None),
-        ("<seed:think></seed:think>", None, Some("seed_oss")),
+        ("<seed:tool_call><function=a><parameter=b><seed:think></seed:think>", Some("qwen3_coder"), Some("seed_oss")),
+        ("<｜DSML｜invoke name=", Some("deepseek_v32"), None),
+        ("<|tool_call:begin|><|tool_call:args|>", Some("solar"), None),
+        ("<|tool_list_start|>", Some("lfm2"), None),
+        ("<function name=\"a\"><param name=\"b\">", Some("minicpm"), None),
+        ("<TOOLCALL>[]</TOOLCALL>", Some("hermes"), None),
     ];
     for (template, tools, reasoning) in cases {
         let format = OutputFormat::detect(template);
@@ -50,9 +55,10 @@ fn every_way_out_of_a_state_exists_and_no_terminal_is_empty() {
         for state in format.states {
             check_target(format, state.otherwise);
             match state.body {
-                Body::JsonArguments { done } | Body::JsonCall { done } | Body::GemmaArguments { done } => {
-                    check_target(format, done)
-                }
+                Body::JsonArguments { done }
+                | Body::PythonArguments { done }
+                | Body::JsonCall { done }
+                | Body::GemmaArguments { done } => check_target(format, done),
                 Body::HarmonyHeader { call } => check_target(format, Goto::State(call)),
                 _ => {}
             }

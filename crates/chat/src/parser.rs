@@ -269,6 +269,7 @@ impl OutputParser {
     /// It was no call: its text goes out. Harmony's headers are never text.
     fn reject(&mut self) {
         let raw = std::mem::take(&mut self.call.raw);
+        self.call.id = None;
         if self.format.is_none_or(|format| !format.has_reasoning) {
             self.output.text(self.region, &raw);
         }

@@ -6,6 +6,8 @@ use super::*;
 mod cases;
 #[path = "parser/fuzz_tests.rs"]
 mod fuzz;
+#[path = "parser/more_cases_tests.rs"]
+mod more_cases;
 
 /// Wire text of a format, what the prompt ended with, and the events it must give.
 pub(super) struct Case {

@@ -1,4 +1,5 @@
-//! `<tool_call>{"name": "zip", "arguments": {"a": 1}}</tool_call>`: Hermes, Qwen 2.5 and 3, and many more.
+//! `<tool_call>{"name": "zip", "arguments": {"a": 1}}</tool_call>`: Hermes, Qwen 2.5 and 3, and many more. Others write
+//! the same JSON, or a list of it, between other tags: Granite, Nemotron Nano, MiniMax M1, Command R7B.
 
 use super::{Body, Goto, IdStyle, Markers, Rule, State, ToolFormat};
 
@@ -6,12 +7,28 @@ const OPEN: usize = 0;
 const CALL: usize = 1;
 const AFTER: usize = 2;
 
+const TAG: Rule = Rule::new("<tool_call>", Goto::State(OPEN));
+const GRANITE: Rule = Rule::new("<|tool_call|>", Goto::State(OPEN));
+const NEMOTRON: Rule = Rule::new("<TOOLCALL>", Goto::State(OPEN));
+const MINIMAX_M1: Rule = Rule::new("<tool_calls>", Goto::State(OPEN));
+const COHERE: Rule = Rule::new("<|START_ACTION|>", Goto::State(OPEN));
+const END: Rule = Rule::new("</tool_call>", Goto::Back);
+const NEMOTRON_END: Rule = Rule::new("</TOOLCALL>", Goto::Back);
+const MINIMAX_M1_END: Rule = Rule::new("</tool_calls>", Goto::Back);
+const COHERE_END: Rule = Rule::new("<|END_ACTION|>", Goto::Back);
+
 pub(super) const FORMAT: ToolFormat = ToolFormat {
     name: "hermes",
-    aliases: &["nous", "qwen", "qwen3"],
-    detect: &[Markers { all: &["<tool_call>"], none: &[] }],
-    entries: &[Rule::new("<tool_call>", Goto::State(OPEN))],
-    fresh_entries: &[Rule::new("{", Goto::State(CALL)).peeks()],
+    aliases: &["nous", "qwen", "qwen3", "granite", "granite3", "nemotron_v2", "minimax_m1", "cohere", "xlam"],
+    detect: &[
+        Markers { all: &["<tool_call>"], none: &["invoke name="] },
+        Markers { all: &["<|tool_call|>"], none: &[] },
+        Markers { all: &["<TOOLCALL>"], none: &[] },
+        Markers { all: &["<tool_calls>", "</tool_calls>"], none: &[] },
+        Markers { all: &["<|START_ACTION|>"], none: &[] },
+    ],
+    entries: &[TAG, GRANITE, NEMOTRON, MINIMAX_M1, COHERE],
+    fresh_entries: &[Rule::new("{", Goto::State(CALL)).peeks(), Rule::new("[", Goto::State(OPEN))],
     states: &[
         // A list of calls in one pair of tags is read like calls of their own.
         State {
@@ -21,7 +38,7 @@ pub(super) const FORMAT: ToolFormat = ToolFormat {
         },
         State {
             body: Body::JsonCall { done: Goto::State(AFTER) },
-            rules: &[Rule::new("</tool_call>", Goto::Back).ends()],
+            rules: &[END.ends(), NEMOTRON_END.ends(), MINIMAX_M1_END.ends(), COHERE_END.ends()],
             otherwise: Goto::Reject,
         },
         State {
@@ -30,8 +47,11 @@ pub(super) const FORMAT: ToolFormat = ToolFormat {
                 Rule::new("{", Goto::State(CALL)).peeks(),
                 Rule::new(",", Goto::State(AFTER)),
                 Rule::new("]", Goto::State(AFTER)),
-                Rule::new("</tool_call>", Goto::Back),
-                Rule::new("<tool_call>", Goto::State(OPEN)),
+                TAG,
+                END,
+                NEMOTRON_END,
+                MINIMAX_M1_END,
+                COHERE_END,
             ],
             otherwise: Goto::Back,
         },

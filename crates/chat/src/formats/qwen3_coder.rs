@@ -1,5 +1,5 @@
-//! `<tool_call><function=zip><parameter=a>1</parameter></function></tool_call>`: Qwen3-Coder, Qwen3.5, Nemotron 3.
-//! Values stand on their own lines and are typed by the schema; the outer tags may be missing.
+//! `<tool_call><function=zip><parameter=a>1</parameter></function></tool_call>`: Qwen3-Coder, Qwen3.5, Nemotron 3,
+//! and Seed-OSS under another outer tag. Values stand on their own lines and are typed by the schema; the outer tags may be missing.
 
 use super::{Body, Goto, IdStyle, Markers, NameStyle, Rule, State, ToolFormat, ValueStyle};
 
@@ -11,16 +11,22 @@ const VALUE: usize = 4;
 const AFTER: usize = 5;
 const JSON: usize = 6;
 
+const TAG: Rule = Rule::new("<tool_call>", Goto::State(OPEN));
+const SEED: Rule = Rule::new("<seed:tool_call>", Goto::State(OPEN));
+const FUNCTION: Rule = Rule::new("<function=", Goto::State(NAME));
+const END: Rule = Rule::new("</tool_call>", Goto::Back);
+const SEED_END: Rule = Rule::new("</seed:tool_call>", Goto::Back);
+
 pub(super) const FORMAT: ToolFormat = ToolFormat {
     name: "qwen3_coder",
-    aliases: &["qwen3_coder_xml", "qwen3_xml", "nemotron", "nemotron3"],
+    aliases: &["qwen3_coder_xml", "qwen3_xml", "nemotron", "nemotron3", "seed", "seed_oss"],
     detect: &[Markers { all: &["<function=", "<parameter="], none: &[] }],
-    entries: &[Rule::new("<tool_call>", Goto::State(OPEN)), Rule::new("<function=", Goto::State(NAME))],
+    entries: &[TAG, SEED, FUNCTION],
     fresh_entries: &[],
     states: &[
         State {
             body: Body::Layout,
-            rules: &[Rule::new("<function=", Goto::State(NAME)), Rule::new("{", Goto::State(JSON)).peeks()],
+            rules: &[FUNCTION, Rule::new("{", Goto::State(JSON)).peeks()],
             otherwise: Goto::Reject,
         },
         State {
@@ -33,7 +39,8 @@ pub(super) const FORMAT: ToolFormat = ToolFormat {
             rules: &[
                 Rule::new("<parameter=", Goto::State(KEY)),
                 Rule::new("</function>", Goto::State(AFTER)).ends(),
-                Rule::new("</tool_call>", Goto::Back).ends(),
+                END.ends(),
+                SEED_END.ends(),
             ],
             otherwise: Goto::Back,
         },
@@ -47,22 +54,14 @@ pub(super) const FORMAT: ToolFormat = ToolFormat {
                     "</function>",
                     "</tool_call>",
                 ]),
-                Rule::new("</function>", Goto::State(AFTER)).ends().before(&["</tool_call>"]),
+                Rule::new("</function>", Goto::State(AFTER)).ends().before(&["</tool_call>", "</seed:tool_call>"]),
             ],
             otherwise: Goto::Back,
         },
-        State {
-            body: Body::Layout,
-            rules: &[
-                Rule::new("</tool_call>", Goto::Back),
-                Rule::new("<tool_call>", Goto::State(OPEN)),
-                Rule::new("<function=", Goto::State(NAME)),
-            ],
-            otherwise: Goto::Back,
-        },
+        State { body: Body::Layout, rules: &[END, SEED_END, TAG, FUNCTION], otherwise: Goto::Back },
         State {
             body: Body::JsonCall { done: Goto::State(AFTER) },
-            rules: &[Rule::new("</tool_call>", Goto::Back).ends()],
+            rules: &[END.ends(), SEED_END.ends()],
             otherwise: Goto::Reject,
         },
     ],

@@ -19,8 +19,21 @@ const COMMON: [(&str, &str, &str); 13] = [
     ("<think>", "never closed", "~never closed~$"),
 ];
 
-const TAGGED: [&str; 9] =
-    ["hermes", "qwen3_coder", "llama3", "mistral", "glm47", "deepseek_v3", "deepseek_v31", "kimi_k2", "minimax"];
+const TAGGED: [&str; 13] = [
+    "hermes",
+    "qwen3_coder",
+    "llama3",
+    "mistral",
+    "glm47",
+    "deepseek_v32",
+    "lfm2",
+    "minicpm",
+    "solar",
+    "deepseek_v3",
+    "deepseek_v31",
+    "kimi_k2",
+    "minimax",
+];
 
 const CASES: [(&str, &str, &str); 87] = [
     (
@@ -320,12 +333,17 @@ pub(super) fn all() -> impl Iterator<Item = &'static Case> {
     let common = TAGGED.into_iter().flat_map(|format| {
         COMMON.into_iter().map(move |(prompt_tail, wire, events)| Case { format, prompt_tail, wire, events })
     });
-    let own = CASES.into_iter().map(|(format, wire, events)| Case { format, prompt_tail: "", wire, events });
+    let own = CASES.into_iter().chain(super::more_cases::CASES).map(|(format, wire, events)| Case {
+        format,
+        prompt_tail: "",
+        wire,
+        events,
+    });
     Vec::leak(common.chain(own).collect()).iter()
 }
 
 /// A call of each format up to the inside of its first argument, a string.
-pub(super) fn openings() -> [(&'static str, &'static str); 11] {
+pub(super) fn openings() -> [(&'static str, &'static str); 15] {
     [
         ("hermes", "<tool_call>{\"name\": \"zip\", \"arguments\": {\"path\": \""),
         ("qwen3_coder", "<tool_call>\n<function=zip>\n<parameter=path>\n"),
@@ -335,6 +353,13 @@ pub(super) fn openings() -> [(&'static str, &'static str); 11] {
         ("deepseek_v3", "<｜tool▁call▁begin｜>function<｜tool▁sep｜>zip\n```json\n{\"path\": \""),
         ("deepseek_v31", "<｜tool▁call▁begin｜>zip<｜tool▁sep｜>{\"path\": \""),
         ("kimi_k2", "<|tool_call_begin|>functions.zip:0<|tool_call_argument_begin|>{\"path\": \""),
+        (
+            "deepseek_v32",
+            "<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"zip\">\n<｜DSML｜parameter name=\"path\" string=\"true\">",
+        ),
+        ("lfm2", "<|tool_call_start|>[zip(path='"),
+        ("minicpm", "<function name=\"zip\"><param name=\"path\">"),
+        ("solar", "<|tool_call:begin|>x<|tool_call:name|>zip<|tool_call:args|>{\"path\": \""),
         ("minimax", "<minimax:tool_call><invoke name=\"zip\"><parameter name=\"path\">"),
         ("gemma4", "<|tool_call>call:zip{path:<|\"|>"),
         ("harmony", "<|channel|>commentary to=functions.zip<|message|>{\"path\": \""),

@@ -141,9 +141,8 @@ impl JsonCall {
         self.value = JsonValue::default();
         self.text.clear();
         self.phase = match (self.key.as_str(), character) {
-            ("name", '"') if self.name.is_none() => Phase::InName,
-            ("function", '"') if self.name.is_none() => Phase::InName,
-            ("id", '"') => Phase::InId,
+            ("name" | "function" | "tool_name", '"') if self.name.is_none() => Phase::InName,
+            ("id" | "tool_call_id", '"') => Phase::InId,
             ("function", '{') if self.n_wrappers < WRAPPERS_MAX => {
                 self.n_wrappers += 1;
                 self.n_open += 1;

@@ -47,6 +47,20 @@ pub(super) enum Progress {
 }
 
 impl JsonValue {
+    /// Takes one character of a Python call's arguments, parentheses included: `(a="x", b=1)` is `{"a": "x", "b": 1}`.
+    pub fn push_python(&mut self, character: char, out: &mut String) -> Progress {
+        let character = match (character, self.stack.len()) {
+            _ if self.quote.is_some() => character,
+            ('(', 0) => '{',
+            ('(', _) => '[',
+            (')', 1) => '}',
+            (')', _) => ']',
+            ('=', 1) => ':',
+            _ => character,
+        };
+        self.push(character, out)
+    }
+
     /// Takes one character and appends to `out` what is certain.
     pub fn push(&mut self, character: char, out: &mut String) -> Progress {
         match self.quote {

@@ -32,6 +32,7 @@ impl PlainArguments {
     pub fn begin(&mut self, key: &str, (kind, style): (ValueKind, ValueStyle), out: &mut String) {
         out.push_str(if self.n_members == 0 { "{" } else { ", " });
         self.n_members += 1;
+        let kind = if matches!(style, ValueStyle::Text) { ValueKind::Text } else { kind };
         out.push_str(&quoted(key));
         out.push_str(if kind == ValueKind::Text { ": \"" } else { ": " });
         self.value = Some(OpenValue { kind, style, at_start: true, held: String::new() });

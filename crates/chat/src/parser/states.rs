@@ -17,6 +17,9 @@ const WORD_MAX: usize = 256;
 /// Longest text held before a call's name is known.
 const RAW_MAX: usize = 1 << 20;
 
+/// Where arguments lead, how they open, and how they are read.
+type Notation = (Goto, char, fn(&mut JsonValue, char, &mut String) -> Progress);
+
 impl OutputParser {
     pub(super) fn state_step(&mut self, idx: usize, text: &str, more: More) -> Step {
         let Some(state) = self.format.and_then(|format| format.states.get(idx)) else {
@@ -31,7 +34,8 @@ impl OutputParser {
             Body::Layout => self.layout(state, text, more),
             Body::Name(_) | Body::Id | Body::Key | Body::HarmonyHeader { .. } => self.word(state, text, more),
             Body::Value(style) => self.value(state, style, (text, more)),
-            Body::JsonArguments { done } => self.json_arguments(state, done, (text, more)),
+            Body::JsonArguments { done } => self.arguments(state, (done, '{', JsonValue::push), (text, more)),
+            Body::PythonArguments { done } => self.arguments(state, (done, '(', JsonValue::push_python), (text, more)),
             Body::JsonCall { done } => self.json_call(state, done, (text, more)),
             Body::GemmaArguments { done } => self.gemma_arguments(state, done, (text, more)),
         }
@@ -84,7 +88,10 @@ impl OutputParser {
                 if !self.tools.is_declared(name) {
                     return Some(Goto::Reject);
                 }
-                (self.call.name, self.call.id) = (name.to_owned(), id.map(str::to_owned));
+                self.call.name = name.to_owned();
+                if let Some(id) = id {
+                    self.call.id = Some(id.to_owned());
+                }
             }
             Body::Id => self.call.id = Some(word.trim().to_owned()).filter(|id| !id.is_empty()),
             Body::Key => self.call.key = word.trim().to_owned(),
@@ -170,9 +177,10 @@ impl OutputParser {
         Step::Read(n)
     }
 
-    fn json_arguments(&mut self, state: &State, done: Goto, (text, more): (&str, More)) -> Step {
+    /// Arguments in one piece, from their opening bracket to the closing one.
+    fn arguments(&mut self, state: &State, (done, open, push): Notation, (text, more): (&str, More)) -> Step {
         if !matches!(self.call.arguments, Arguments::Json(_)) {
-            if !text.starts_with('{') {
+            if !text.starts_with(open) {
                 return self.layout(state, text, more);
             }
             if !self.call.is_open() {
@@ -182,7 +190,7 @@ impl OutputParser {
         }
         let mut out = String::new();
         let (n, progress) = match &mut self.call.arguments {
-            Arguments::Json(value) => push_while(text, |character| value.push(character, &mut out)),
+            Arguments::Json(value) => push_while(text, |character| push(value, character, &mut out)),
             _ => (0, Progress::More),
         };
         self.call.emit(&mut self.output, &out);

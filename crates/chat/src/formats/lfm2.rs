@@ -1,0 +1,47 @@
+//! `<|tool_call_start|>[zip(path="/tmp", n=5), noop()]<|tool_call_end|>`: LFM2, a list of Python calls.
+
+use super::{Body, Goto, IdStyle, Markers, NameStyle, Rule, State, ToolFormat};
+
+const OPEN: usize = 0;
+const LIST: usize = 1;
+const NAME: usize = 2;
+const ARGUMENTS: usize = 3;
+const AFTER: usize = 4;
+
+pub(super) const FORMAT: ToolFormat = ToolFormat {
+    name: "lfm2",
+    aliases: &["lfm", "liquid"],
+    detect: &[
+        Markers { all: &["<|tool_call_start|>"], none: &[] },
+        Markers { all: &["<|tool_list_start|>"], none: &[] },
+    ],
+    entries: &[Rule::new("<|tool_call_start|>", Goto::State(OPEN))],
+    fresh_entries: &[Rule::new("[", Goto::State(LIST))],
+    states: &[
+        State { body: Body::Layout, rules: &[Rule::new("[", Goto::State(LIST))], otherwise: Goto::State(NAME) },
+        State { body: Body::Layout, rules: &[], otherwise: Goto::State(NAME) },
+        State {
+            body: Body::Name(NameStyle::Plain),
+            rules: &[Rule::new("(", Goto::State(ARGUMENTS)).peeks()],
+            otherwise: Goto::Reject,
+        },
+        State {
+            body: Body::PythonArguments { done: Goto::State(AFTER) },
+            rules: &[Rule::new("<|tool_call_end|>", Goto::Back).ends()],
+            otherwise: Goto::Reject,
+        },
+        State {
+            body: Body::Layout,
+            rules: &[
+                Rule::new(",", Goto::State(LIST)),
+                Rule::new("]", Goto::State(AFTER)),
+                Rule::new("<|tool_call_end|>", Goto::Back),
+                Rule::new("<|tool_call_start|>", Goto::State(OPEN)),
+            ],
+            otherwise: Goto::Back,
+        },
+    ],
+    literals: &[],
+    ids: IdStyle::Call,
+    has_reasoning: false,
+};
