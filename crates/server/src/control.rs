@@ -1,5 +1,7 @@
 //! Our own endpoints, of no vendor's dialect.
 
+mod metrics;
+
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
@@ -14,14 +16,15 @@ const ABOUT: &str = concat!(
     env!("CARGO_PKG_VERSION"),
     " is running.\n\n",
     "GET  /health               is it up, and what is loaded\n",
+    "GET  /metrics             what the engine does (Prometheus)\n",
     "GET  /v1/models            the models served (OpenAI)\n",
     "POST /v1/chat/completions  chat (OpenAI)\n",
     "POST /v1/completions       continue text (OpenAI)\n",
 );
 
-/// `/` and `/health`, open without a key.
+/// `/` and `/health`, open without a key, and `/metrics`.
 pub fn routes() -> Router<ServerState> {
-    Router::new().route("/", get(about)).route("/health", get(health))
+    Router::new().route("/", get(about)).route("/health", get(health)).route("/metrics", get(metrics))
 }
 
 async fn about() -> Response {
@@ -31,4 +34,9 @@ async fn about() -> Response {
 async fn health(State(state): State<ServerState>) -> Response {
     let models = state.models.all();
     Json(json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION"), "n_models": models.len() })).into_response()
+}
+
+async fn metrics(State(state): State<ServerState>) -> Response {
+    let text = metrics::text(state.models.all().iter().map(AsRef::as_ref));
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response()
 }

@@ -37,6 +37,17 @@ pub fn stream(server: &Server, path: &str, body: &Value) -> impl Iterator<Item =
         .map(|data| serde_json::from_str(&data).expect("each event is JSON"))
 }
 
+/// A figure of `/metrics`, in which one model is served.
+pub fn metric(server: &Server, name: &str) -> f64 {
+    let mut socket = TcpStream::connect(server.address()).expect("the server listens");
+    let call = format!("GET /metrics HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", server.address());
+    socket.write_all(call.as_bytes()).expect("the server reads");
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).expect("the server answers");
+    let line = answer.lines().find(|line| line.starts_with(&format!("tokbar_{name}{{")));
+    line.and_then(|line| line.rsplit(' ').next()?.parse().ok()).unwrap_or_else(|| panic!("no {name} in {answer}"))
+}
+
 /// A greedy chat request.
 pub fn chat(question: &str, max_tokens: usize) -> Value {
     json!({"model": "default", "messages": [{"role": "user", "content": question}], "temperature": 0, "max_tokens": max_tokens})

@@ -4,8 +4,10 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::http::{chat, stream};
+use crate::http::{chat, metric, stream};
 use crate::testbed::{Server, smollm2};
+
+const N_LOOKS_MAX: usize = 1000;
 
 const QUESTIONS: [&str; 8] = [
     "What is the capital of France?",
@@ -32,6 +34,7 @@ fn answer(server: &Server, question: &str) -> String {
 fn eight_streams_answer_as_each_would_alone_while_others_leave() {
     let server = Server::start(&smollm2());
     let alone: Vec<String> = QUESTIONS.iter().map(|question| answer(&server, question)).collect();
+    let memory_alone = metric(&server, "memory_bytes");
     let together: Vec<String> = thread::scope(|scope| {
         let answers: Vec<_> = QUESTIONS.iter().map(|question| scope.spawn(|| answer(&server, question))).collect();
         for (n_chunks, question) in QUESTIONS.iter().enumerate() {
@@ -46,4 +49,12 @@ fn eight_streams_answer_as_each_would_alone_while_others_leave() {
     });
     assert_eq!(together, alone);
     assert_eq!(answer(&server, QUESTIONS[0]), alone[0]);
+    for nothing in ["sequences_running", "sequences_waiting", "kv_tokens", "sequences_failed_total"] {
+        // The last step may still be on its way out when its client has all of its answer.
+        assert!((0..N_LOOKS_MAX).any(|_| metric(&server, nothing) == 0.0), "{nothing}: {}", metric(&server, nothing));
+    }
+    assert!(metric(&server, "sequences_cancelled_total") > 0.0);
+    // Weights and the allocator's bounded cache stay; KV caches do not.
+    let grown = metric(&server, "memory_bytes") - memory_alone;
+    assert!(grown < 64e6, "{grown} bytes are left behind");
 }

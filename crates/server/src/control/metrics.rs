@@ -1,0 +1,55 @@
+//! `/metrics`: what the engines do, in the text format of Prometheus.
+
+use tokbar_engine::Stats;
+
+use crate::ServedModel;
+
+/// One figure of each model.
+struct Metric {
+    name: &'static str,
+    kind: &'static str,
+    help: &'static str,
+    value: fn(&Stats) -> f64,
+}
+
+#[rustfmt::skip] // A table: one row per line.
+const METRICS: &[Metric] = &[
+    Metric { name: "sequences_running", kind: "gauge", help: "Sequences that hold a KV cache.", value: |s| s.n_running as f64 },
+    Metric { name: "sequences_waiting", kind: "gauge", help: "Sequences that wait for room.", value: |s| s.n_waiting as f64 },
+    Metric { name: "kv_tokens", kind: "gauge", help: "Positions held by all KV caches.", value: |s| s.n_kv_tokens as f64 },
+    Metric { name: "memory_bytes", kind: "gauge", help: "Weights, KV caches and allocator cache.", value: |s| s.memory_bytes as f64 },
+    Metric { name: "prefill_tokens_per_second", kind: "gauge", help: "Prompt tokens per second, recent steps.", value: |s| s.prefill_tokens_per_s },
+    Metric { name: "decode_tokens_per_second", kind: "gauge", help: "Generated tokens per second, recent steps.", value: |s| s.decode_tokens_per_s },
+    Metric { name: "prompt_tokens_total", kind: "counter", help: "Prompt tokens computed.", value: |s| s.n_prompt_tokens as f64 },
+    Metric { name: "output_tokens_total", kind: "counter", help: "Tokens generated.", value: |s| s.n_output_tokens as f64 },
+    Metric { name: "sequences_finished_total", kind: "counter", help: "Sequences that ended well.", value: |s| s.n_finished as f64 },
+    Metric { name: "sequences_cancelled_total", kind: "counter", help: "Sequences whose client went away.", value: |s| s.n_cancelled as f64 },
+    Metric { name: "sequences_failed_total", kind: "counter", help: "Sequences that failed.", value: |s| s.n_failed as f64 },
+    Metric { name: "sequences_preempted_total", kind: "counter", help: "Times a sequence lost its KV cache to others.", value: |s| s.n_preempted as f64 },
+];
+
+/// Every figure of every model, labelled with the model's id.
+pub fn text<'a>(models: impl Iterator<Item = &'a ServedModel>) -> String {
+    let stats: Vec<_> = models.map(|model| (label(&model.id), model.engine.stats())).collect();
+    render(&stats)
+}
+
+fn render(stats: &[(String, Stats)]) -> String {
+    let mut text = String::new();
+    for Metric { name, kind, help, value } in METRICS {
+        text.push_str(&format!("# HELP tokbar_{name} {help}\n# TYPE tokbar_{name} {kind}\n"));
+        for (label, stats) in stats {
+            text.push_str(&format!("tokbar_{name}{{model=\"{label}\"}} {}\n", value(stats)));
+        }
+    }
+    text
+}
+
+/// An id as a label's value.
+fn label(id: &str) -> String {
+    id.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+#[cfg(test)]
+#[path = "metrics_tests.rs"]
+mod tests;
