@@ -124,6 +124,11 @@ impl Backend for MlxBackend {
 
     fn close(&mut self, id: SequenceId) {
         self.sequences.remove(&id);
+        if self.sequences.is_empty()
+            && let Err(error) = mx::clear_cache()
+        {
+            tracing::warn!(error = error.what, "the allocator kept its cache");
+        }
     }
 
     fn memory_bytes(&self) -> usize {

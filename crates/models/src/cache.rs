@@ -80,7 +80,8 @@ impl KvCache {
         let n_kept = self.n_positions - visible;
         // A window's worth of positions must not fill its buffer at once, or every step would move it.
         let n_spare = if n_kept > 0 && self.window.is_some() { N_BLOCK } else { 0 };
-        let n_room = (n_kept + new.dim(1) as usize).next_multiple_of(N_BLOCK) + n_spare;
+        // One more, or a prompt that just fills a block would have all layers grow in the first decode step.
+        let n_room = (n_kept + new.dim(1) as usize + 1).next_multiple_of(N_BLOCK) + n_spare;
         let zeros = |n: usize| mx::zeros(&[new.dim(0), n as i32, new.dim(2)], new.dtype());
         match old {
             Some(old) if n_kept > 0 => {
