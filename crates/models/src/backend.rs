@@ -11,6 +11,7 @@ use tokbar_engine::{
 
 use crate::LoadResult;
 use crate::cache::KvCache;
+use crate::cut::{Part, cut, n_tokens};
 use crate::families::Model;
 use crate::flight::{Flight, FlightRow, HostScores, Start, step_error};
 use crate::load::{LoadOptions, ModelSummary, load};
@@ -22,6 +23,9 @@ use crate::weights::LoadProgress;
 /// Most steps in flight.
 const N_IN_FLIGHT_MAX: usize = 2;
 
+/// Most tokens that run through the network at once on a CPU.
+const N_PASS_CPU: usize = 256;
+
 /// Most logits computed at once when a prompt is scored, in elements.
 const N_SCORE_LOGITS_MAX: usize = 1 << 24;
 
@@ -31,6 +35,8 @@ pub struct MlxBackend {
     info: ModelInfo,
     summary: ModelSummary,
     device: Device,
+    /// Most tokens that run through the network at once.
+    n_pass_max: usize,
     sequences: HashMap<SequenceId, Sequence>,
     in_flight: VecDeque<Flight>,
 }
@@ -56,6 +62,7 @@ impl MlxBackend {
             info: loaded.info,
             summary: loaded.summary,
             device: loaded.device,
+            n_pass_max: if loaded.device == Device::Cpu { N_PASS_CPU } else { usize::MAX },
             sequences: HashMap::new(),
             in_flight: VecDeque::new(),
         })
@@ -191,27 +198,31 @@ impl MlxBackend {
     /// Builds the step's graph; `sequences` are those of its rows, in order.
     fn build(&self, step: &Step, sequences: &mut [Sequence]) -> mx::Result<Flight> {
         let tokens = self.tokens(step)?;
-        let hidden = self.model.hidden(&tokens, &mut pass(step, sequences))?;
-        let mut rows = Vec::with_capacity(step.rows.len());
-        let mut samples = Vec::new();
+        let mut scores = vec![PromptScores::new(); step.rows.len()];
+        let mut last = Vec::new();
         let mut start = 0;
-        for (row, sequence) in step.rows.iter().zip(sequences.iter()) {
-            let stop = start + n_tokens(row);
-            let prompt_scores = match &row.output {
-                RowOutput::Score { targets, .. } => self.score(&hidden, start, targets, &sequence.sampling)?,
-                _ => Vec::new(),
-            };
-            let uniform = uniform(row);
-            rows.push(FlightRow {
-                sequence: row.sequence,
-                sample_idx: uniform.map(|_| samples.len()),
-                n_top: sequence.sampling.n_logprobs,
-                prompt_scores,
-            });
-            samples.extend(uniform.map(|_| stop as i32 - 1));
-            start = stop;
+        for parts in cut(step, self.n_pass_max) {
+            let n = parts.iter().map(|part| part.len as i32).sum::<i32>();
+            let tokens = mx::slice(&tokens, &[Cut { axis: 0, start, stop: start + n }])?;
+            start += n;
+            let hidden = self.model.hidden(&tokens, &mut pass(step, &parts, sequences))?;
+            for part in &parts {
+                scores[part.row_idx].extend(self.score_part(&hidden, step, part, &sequences[part.row_idx])?);
+            }
+            last.extend(sampled_positions(&hidden, step, &parts)?);
         }
-        let sampled = if samples.is_empty() { None } else { Some(self.sample(step, sequences, &hidden, &samples)?) };
+        let mut n_sampled = 0;
+        let rows = step.rows.iter().zip(sequences.iter()).zip(scores).map(|((row, sequence), prompt_scores)| {
+            let sample_idx = uniform(row).map(|_| n_sampled);
+            n_sampled += sample_idx.iter().len();
+            FlightRow { sequence: row.sequence, sample_idx, n_top: sequence.sampling.n_logprobs, prompt_scores }
+        });
+        let rows = rows.collect();
+        let sampled = match last.as_slice() {
+            [] => None,
+            [last] => Some(self.sample(step, sequences, last)?),
+            last => Some(self.sample(step, sequences, &mx::concatenate(&last.iter().collect::<Vec<_>>(), 0)?)?),
+        };
         Ok(Flight { rows, sampled, state: state(step, sequences), start: Start::Waiting })
     }
 
@@ -237,11 +248,9 @@ impl MlxBackend {
         }
     }
 
-    fn sample(&self, step: &Step, sequences: &mut [Sequence], hidden: &Array, at: &[i32]) -> mx::Result<Sampled> {
-        let is_all = at.len() == hidden.dim(0) as usize;
-        let last =
-            if is_all { hidden.clone() } else { mx::take(hidden, &Array::from_slice(at, &[at.len() as i32]), 0)? };
-        let logits = self.model.logits(&last)?;
+    /// Samples from `[N, hidden]`, the last positions of the rows that want a token.
+    fn sample(&self, step: &Step, sequences: &mut [Sequence], last: &Array) -> mx::Result<Sampled> {
+        let logits = self.model.logits(last)?;
         let mut rows: Vec<_> = step
             .rows
             .iter()
@@ -252,6 +261,14 @@ impl MlxBackend {
             })
             .collect();
         sample(&logits, &mut rows)
+    }
+
+    /// Scores of the targets at a part's positions.
+    fn score_part(&self, hidden: &Array, step: &Step, part: &Part, sequence: &Sequence) -> mx::Result<PromptScores> {
+        let RowOutput::Score { targets, .. } = &step.rows[part.row_idx].output else { return Ok(Vec::new()) };
+        let n_targets = targets.len();
+        let targets = &targets[part.first.min(n_targets)..(part.first + part.len).min(n_targets)];
+        self.score(hidden, part.start, targets, &sequence.sampling)
     }
 
     /// Scores of `targets` at the positions from `start` on, a bounded number of logits at a time. Waits for the device.
@@ -276,15 +293,27 @@ impl MlxBackend {
     }
 }
 
-fn pass<'a>(step: &Step, sequences: &'a mut [Sequence]) -> Pass<'a> {
-    let mut start = 0;
-    let rows = step.rows.iter().zip(sequences).map(|(row, sequence)| {
-        let len = n_tokens(row);
-        start += len;
-        let n_total = sequence.n_prompt.max(row.start + len);
-        PassRow { start: start - len, len, offset: row.start, n_total, caches: &mut sequence.caches }
+fn pass<'a>(step: &Step, parts: &[Part], sequences: &'a mut [Sequence]) -> Pass<'a> {
+    let mut parts = parts.iter().peekable();
+    let rows = sequences.iter_mut().enumerate().filter_map(|(row_idx, sequence)| {
+        let part = parts.next_if(|part| part.row_idx == row_idx)?;
+        let row = &step.rows[row_idx];
+        let n_total = sequence.n_prompt.max(row.start + n_tokens(row));
+        let offset = row.start + part.first;
+        Some(PassRow { start: part.start, len: part.len, offset, n_total, caches: &mut sequence.caches })
     });
     Pass::new(rows.collect())
+}
+
+/// Of `[T, hidden]`, the last positions of the rows that end in the pass and want a token; `None` = there are none.
+fn sampled_positions(hidden: &Array, step: &Step, parts: &[Part]) -> mx::Result<Option<Array>> {
+    let is_sampled = |part: &&Part| part.is_last && uniform(&step.rows[part.row_idx]).is_some();
+    let at: Vec<i32> = parts.iter().filter(is_sampled).map(|part| (part.start + part.len - 1) as i32).collect();
+    match at.len() {
+        0 => Ok(None),
+        n if n == hidden.dim(0) as usize => Ok(Some(hidden.clone())),
+        n => mx::take(hidden, &Array::from_slice(&at, &[n as i32]), 0).map(Some),
+    }
 }
 
 /// What a flight must compute besides its outputs.
@@ -303,13 +332,6 @@ fn flush(known: &mut Vec<u32>, parts: &mut Vec<Array>) {
     if !known.is_empty() {
         parts.push(Array::from_slice(known, &[known.len() as i32]));
         known.clear();
-    }
-}
-
-fn n_tokens(row: &Row) -> usize {
-    match &row.input {
-        RowInput::Tokens(tokens) => tokens.len(),
-        RowInput::Pending => 1,
     }
 }
 

@@ -201,3 +201,38 @@ fn mlx_errors_come_back() {
     assert!(mx::slice(&a, &[mx::Cut { axis: 0, start: 1, stop: 3 }]).is_err());
     assert!(mx::reshape(&a, &[5]).is_err());
 }
+
+#[test]
+fn long_steps_run_in_passes_and_give_what_short_steps_give() {
+    let mut backend = backend("mistral_window");
+    let sampling = SamplingOptions { n_logprobs: Some(0), ..SamplingOptions::default() };
+    let prompts = [prompt("long a", 300), prompt("long b", 350)];
+    let targets = |from: usize, to: usize, tokens: &[u32]| tokens[from + 1..tokens.len().min(to + 1)].to_vec();
+    let mut run = |n_chunk: usize, first_id: u64| {
+        let ids = [0, 1].map(|i| open(&mut backend, first_id + i as u64, &prompts[i], &sampling));
+        let mut results = [Vec::new(), Vec::new()];
+        for from in (0..350).step_by(n_chunk) {
+            let rows = [0, 1].into_iter().filter(|&i| from < prompts[i].len()).map(|i| {
+                let to = prompts[i].len().min(from + n_chunk);
+                let uniform = (to == prompts[i].len()).then_some(0.0);
+                let output = RowOutput::Score { targets: targets(from, to, &prompts[i]), uniform };
+                row(ids[i], from, RowInput::Tokens(prompts[i][from..to].to_vec()), output)
+            });
+            backend.submit(&Step { rows: rows.collect() }).unwrap();
+            for row in backend.collect().unwrap().rows {
+                let i = (row.sequence.0 - first_id) as usize;
+                results[i].extend(row.prompt_scores);
+                results[i].extend(row.token);
+            }
+        }
+        results
+    };
+    let (long, short) = (run(350, 0), run(50, 10));
+    for (long, short) in long.iter().zip(&short) {
+        assert_eq!(long.len(), short.len());
+        for (long, short) in long.iter().zip(short) {
+            assert_eq!(long.token, short.token);
+            assert!((long.logprob - short.logprob).abs() < 1e-4, "{long:?} {short:?}");
+        }
+    }
+}

@@ -3,6 +3,7 @@
 mod backend;
 mod cache;
 mod config;
+mod cut;
 mod error;
 mod families;
 mod flight;

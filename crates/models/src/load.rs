@@ -54,7 +54,7 @@ pub(crate) struct Loaded {
 }
 
 /// Allocator cache kept between steps. Enough for the temporaries of a decode step, small beside any model.
-const N_CACHE_BYTES: usize = 256 << 20;
+const N_CACHE_BYTES: usize = 64 << 20;
 
 /// Part of the free memory that unpacked weights may take.
 const FREE_MEMORY_PART: f64 = 0.7;

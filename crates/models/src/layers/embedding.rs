@@ -3,13 +3,14 @@
 use crate::LoadResult;
 use crate::layers::linear::Linear;
 use crate::mx::{self, Array, Dtype, Packed, Result};
-use crate::weights::{At, Matrix};
+use crate::weights::{At, Kernels, Matrix};
 
 /// A table of `[V, hidden]`.
 #[derive(Clone, Debug)]
 pub struct Embedding {
     table: Matrix,
     dtype: Dtype,
+    kernels: Kernels,
 }
 
 impl Embedding {
@@ -21,7 +22,7 @@ impl Embedding {
             Matrix::Packed(packed) if packed.scales.dtype().is_float() => packed.scales.dtype(),
             Matrix::Packed(_) => at.dtype().unwrap_or(Dtype::Bfloat16),
         };
-        Ok(Self { table, dtype })
+        Ok(Self { table, dtype, kernels: at.kernels() })
     }
 
     /// `[T]` ids to `[T, hidden]`.
@@ -39,6 +40,6 @@ impl Embedding {
 
     /// The tied output projection, `[T, hidden]` to `[T, V]`.
     pub fn as_linear(&self) -> Result<Linear> {
-        Linear::tied(&self.table)
+        Linear::tied(&self.table, self.kernels)
     }
 }

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use crate::LoadResult;
 use crate::layers::linear::{Bias, Linear, Shape};
-use crate::mx::{self, Array, Cut, Result};
+use crate::mx::{self, Array, Result};
 use crate::weights::At;
 
 /// What the gate goes through. Names as in config.json.
@@ -54,10 +54,9 @@ impl GatedMlp {
     }
 
     fn inner(&self, x: &Array) -> Result<Array> {
-        let both = self.gate_up_proj.forward(x)?;
-        let gate = mx::slice(&both, &[Cut { axis: 1, start: 0, stop: self.n_inner }])?;
-        let up = mx::slice(&both, &[Cut { axis: 1, start: self.n_inner, stop: 2 * self.n_inner }])?;
-        mx::multiply(&self.activation.apply(&gate)?, &up)
+        let parts = self.gate_up_proj.forward_parts(x, &[self.n_inner; 2])?;
+        let [gate, up] = parts.as_slice() else { unreachable!("two sizes give two parts") };
+        mx::multiply(&self.activation.apply(gate)?, up)
     }
 }
 
