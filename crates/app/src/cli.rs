@@ -36,7 +36,7 @@ pub enum Command {
 /// Which model, and how to hold it.
 #[derive(Clone, Debug, Args)]
 pub struct ModelArgs {
-    /// A model folder, a .gguf file, or the name of a repository in the Hugging Face cache (org/name).
+    /// A model folder, a .gguf file, or the id of a model on the Hugging Face Hub (org/name).
     pub model: String,
 
     /// How weights are held.
@@ -131,7 +131,7 @@ pub struct ImportArgs {
 /// Options of `info`.
 #[derive(Debug, Args)]
 pub struct InfoArgs {
-    /// A model folder, a .gguf file, or the name of a repository in the Hugging Face cache (org/name).
+    /// A model folder, a .gguf file, or the id of a model on the Hugging Face Hub (org/name).
     pub model: String,
 
     /// Print JSON.

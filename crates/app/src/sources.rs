@@ -1,12 +1,15 @@
-//! Where models come from: folders, GGUF files, the Hugging Face cache.
+//! Where models come from: folders, GGUF files, the Hugging Face cache, and the Hub itself.
 
 use std::env;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 use directories::{BaseDirs, ProjectDirs};
+use tokbar_hub::checkpoint::{Checkpoint, CheckpointError};
+use tokbar_hub::download::{self, DownloadOptions};
 use tokbar_hub::gguf::{self, Existing, ImportOptions, ImportReport};
-use tokbar_hub::resolve::{cache_dir, resolve};
+use tokbar_hub::resolve::{self, ResolveError, cache_dir, resolve};
 
 use crate::progress;
 
@@ -18,17 +21,68 @@ pub struct Source {
     pub dir: PathBuf,
 }
 
-/// Finds what `model` means. A GGUF file is imported once, into the cache folder of this user.
+/// Finds what `model` means. A GGUF file is imported once, into the cache folder of this user; a model of the Hub is
+/// downloaded once, into the Hugging Face cache.
 ///
 /// # Errors
-/// When there is no such model, or its import fails.
+/// When there is no such model, or its import or download fails.
 pub fn folder(model: &str) -> Result<Source> {
     let home = BaseDirs::new().map(|dirs| dirs.home_dir().to_owned());
     let cache = cache_dir(env::var_os("HF_HUB_CACHE"), env::var_os("HF_HOME"), home);
-    match resolve(model, cache.as_deref())? {
-        tokbar_hub::resolve::Source::Folder(dir) => Ok(Source { name: name_of(model, &dir), dir }),
-        tokbar_hub::resolve::Source::Gguf(file) => imported(&file),
+    match present(model, cache.as_deref())? {
+        resolve::Source::Folder(dir) => Ok(Source { name: name_of(model, &dir), dir }),
+        resolve::Source::Gguf(file) => imported(&file),
     }
+}
+
+/// Where the files of `model` are, after a download if they were not there.
+fn present(model: &str, cache: Option<&Path>) -> Result<resolve::Source> {
+    let found = resolve(model, cache);
+    let Some(cache) = cache.filter(|_| lacks_files(model, &found)) else {
+        return Ok(found?);
+    };
+    if is_offline() {
+        return found.with_context(|| format!("HF_HUB_OFFLINE forbids to download `{model}`"));
+    }
+    download(model, cache)?;
+    Ok(resolve(model, Some(cache))?)
+}
+
+/// Whether the Hub may have what is missing: the cache knows nothing of the model, or has a part of it.
+fn lacks_files(model: &str, found: &Result<resolve::Source, ResolveError>) -> bool {
+    match found {
+        Err(ResolveError::NotInCache { .. } | ResolveError::Incomplete { .. }) => true,
+        // Other programs make the folder first and fill it then.
+        Ok(resolve::Source::Folder(dir)) if !Path::new(model).exists() => matches!(
+            Checkpoint::open(dir),
+            Err(CheckpointError::NoWeights { .. } | CheckpointError::MissingShard { .. })
+        ),
+        _ => false,
+    }
+}
+
+/// Hugging Face's own switch against any use of the network.
+fn is_offline() -> bool {
+    let value = env::var("HF_HUB_OFFLINE").unwrap_or_default().to_ascii_lowercase();
+    matches!(value.as_str(), "1" | "on" | "true" | "yes")
+}
+
+/// Downloads the model `id` from the Hub into `cache`, with a progress bar.
+fn download(id: &str, cache: &Path) -> Result<()> {
+    let given = |name: &str| env::var(name).ok().filter(|value| !value.trim().is_empty());
+    let mut options = DownloadOptions { token: given("HF_TOKEN"), ..DownloadOptions::new(cache.to_owned()) };
+    if let Some(endpoint) = given("HF_ENDPOINT") {
+        options.endpoint = endpoint;
+    }
+    tracing::info!(id, endpoint = options.endpoint, "downloading");
+    let bar = progress::bytes("Downloading");
+    let downloaded = download::download(id, &options, &mut |now| {
+        progress::show(&bar, now.n_bytes_done, now.n_bytes);
+        ControlFlow::Continue(())
+    });
+    bar.finish_and_clear();
+    downloaded?;
+    Ok(())
 }
 
 /// Imports `file` as `folder`, with a progress bar.

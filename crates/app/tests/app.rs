@@ -2,12 +2,21 @@
 
 #[path = "app/cli.rs"]
 mod cli;
+#[path = "app/download.rs"]
+mod download;
 #[path = "app/hostile.rs"]
 mod hostile;
 #[path = "app/http.rs"]
 mod http;
+// The Hub that the tests of the crate `hub` download from.
+#[allow(clippy::unwrap_used, dead_code)]
+#[path = "../../hub/tests/hub/loopback.rs"]
+mod loopback;
 #[path = "app/reference.rs"]
 mod reference;
+#[allow(clippy::unwrap_used, dead_code)]
+#[path = "../../hub/tests/hub/repository.rs"]
+mod repository;
 #[path = "app/sdk.rs"]
 mod sdk;
 #[path = "app/streams.rs"]

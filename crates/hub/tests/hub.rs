@@ -1,7 +1,12 @@
-//! The importer on real checkpoints of the test kit.
+//! The importer on real checkpoints of the test kit, and downloads from a server on this machine.
 
 #![allow(clippy::unwrap_used)]
 
 mod hub {
+    mod download;
+    mod download_refusals;
+    mod loopback;
     mod real_models;
+    mod repository;
+    mod testbed;
 }

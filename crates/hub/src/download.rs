@@ -1,0 +1,250 @@
+//! Downloads a checkpoint from the Hugging Face Hub into its standard cache, as `huggingface_hub` lays it out.
+//!
+//! Knows the Hub's model API and the layout of the cache; must not know the environment, which comes in as options.
+//! A model appears in the cache when all of its files are there and their hashes agree. What an error leaves behind is
+//! `.incomplete` files, where the next call goes on.
+
+mod blob;
+mod error;
+mod hub;
+mod listing;
+mod store;
+
+use std::fs::File;
+use std::io::Read;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use self::blob::Partial;
+pub use self::error::DownloadError;
+use self::hub::{Hub, Reply};
+use self::listing::{HubFile, Listing};
+use self::store::Store;
+
+/// Where the Hub is unless told otherwise.
+pub const DEFAULT_ENDPOINT: &str = "https://huggingface.co";
+
+/// Bytes taken from the network at once.
+const N_CHUNK_BYTES: usize = 256 << 10;
+/// A connection that brought this much was worth it: failures are counted anew.
+const N_PROGRESS_BYTES: u64 = 1 << 20;
+
+/// Where to download from and to.
+#[derive(Clone, Debug)]
+pub struct DownloadOptions {
+    /// Folder of the Hugging Face cache, see [`crate::resolve::cache_dir`].
+    pub cache: PathBuf,
+    /// Address of the Hub, or of a mirror.
+    pub endpoint: String,
+    /// Token of an account, for models that need one.
+    pub token: Option<String>,
+    /// Branch, tag or commit; `main` unless given.
+    pub revision: Option<String>,
+    /// When to give up.
+    pub patience: Patience,
+}
+
+impl DownloadOptions {
+    /// The main branch, from the Hub itself, without a token.
+    pub fn new(cache: PathBuf) -> Self {
+        let endpoint = DEFAULT_ENDPOINT.to_owned();
+        Self { cache, endpoint, token: None, revision: None, patience: Patience::default() }
+    }
+}
+
+/// How long to wait for a server, and how often to try again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// Longest silence of a server.
+    pub stall: Duration,
+    /// Failures in a row, without progress between them, that are tried again.
+    pub n_retries: u32,
+    /// Pause after the first failure; doubled after each further one.
+    pub pause: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { stall: Duration::from_secs(60), n_retries: 4, pause: Duration::from_secs(1) }
+    }
+}
+
+/// How far a download is, in bytes of all files. The total grows once when the weights are known, and a server that
+/// cannot resume sets a file back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Here so far, those of earlier calls included.
+    pub n_bytes_done: u64,
+    /// All of them.
+    pub n_bytes: u64,
+}
+
+/// Told of progress after every piece; `Break` cancels.
+pub type OnProgress<'a> = dyn FnMut(Progress) -> ControlFlow<()> + 'a;
+
+/// Downloads what a model needs of the repository `id` (`owner/name`): documents, tokenizer and safetensors, never
+/// pickled files or code. Returns the folder of the snapshot. Files that the cache holds already are not fetched again.
+///
+/// # Errors
+/// When the Hub cannot be reached or refuses, or its files are not what it promised; all say what to do next.
+pub fn download(id: &str, options: &DownloadOptions, progress: &mut OnProgress<'_>) -> Result<PathBuf, DownloadError> {
+    let hub = Hub::new(id, options)?;
+    let listing = Listing::parse(&ask(&hub, &options.patience)?, hub.endpoint())?;
+    let store = Store::new(&options.cache, id, &listing.commit)?;
+    let mut fetch = Fetch { hub, store, patience: options.patience, progress, n_before: 0, n_bytes: 0 };
+
+    let index = match listing.index() {
+        Some(file) => {
+            fetch.begin(std::slice::from_ref(file))?;
+            fetch.file(file, &listing.commit)?;
+            Some(fetch.document(file)?)
+        }
+        None => None,
+    };
+    let files = listing.needed(id, index.as_ref())?;
+    fetch.begin(&files)?;
+    for file in &files {
+        fetch.file(file, &listing.commit)?;
+    }
+    fetch.store.publish(&files, fetch.hub.revision())
+}
+
+/// The Hub's answer about the model. A Hub that cannot be reached at all is not tried again: most likely it stays so.
+fn ask(hub: &Hub, patience: &Patience) -> Result<Vec<u8>, DownloadError> {
+    let mut tries = Tries { patience: *patience, n_failed: 0 };
+    loop {
+        match hub.listing() {
+            Err(error) if !matches!(error, DownloadError::Network { .. }) => tries.pause(error)?,
+            answer => return answer,
+        }
+    }
+}
+
+/// A download under way.
+struct Fetch<'a, 'p> {
+    hub: Hub,
+    store: Store,
+    patience: Patience,
+    progress: &'a mut OnProgress<'p>,
+    /// Bytes of the files that are done.
+    n_before: u64,
+    /// Bytes of all files.
+    n_bytes: u64,
+}
+
+impl Fetch<'_, '_> {
+    /// Counts anew, for `files`, after a look at the free disk space.
+    fn begin(&mut self, files: &[HubFile]) -> Result<(), DownloadError> {
+        let sum = files.iter().try_fold(0_u64, |sum, file| sum.checked_add(file.n_bytes));
+        let too_large = || DownloadError::bad_answer(self.hub.endpoint(), "its files are larger than any disk");
+        self.n_bytes = sum.ok_or_else(too_large)?;
+        self.n_before = 0;
+        self.store.check_disk(files)
+    }
+
+    /// Makes sure that the blob of `file` is in the store.
+    fn file(&mut self, file: &HubFile, commit: &str) -> Result<(), DownloadError> {
+        let blob = self.store.blob(file);
+        if !blob.is_there() {
+            let _lock = blob.lock(&file.name)?;
+            if !blob.is_there() {
+                let mut partial = Partial::open(&blob.incomplete(), file)?;
+                self.fill(&mut partial, file, commit)?;
+                partial.finish(&blob.path)?;
+            }
+        }
+        self.n_before += file.n_bytes;
+        self.report(0)
+    }
+
+    /// Brings all bytes that `partial` lacks.
+    fn fill(&mut self, partial: &mut Partial, file: &HubFile, commit: &str) -> Result<(), DownloadError> {
+        let mut tries = Tries { patience: self.patience, n_failed: 0 };
+        self.report(partial.n_bytes())?;
+        loop {
+            let n_before = partial.n_bytes();
+            match self.connection(partial, file, commit) {
+                Ok(()) if partial.is_right() => return Ok(()),
+                // What an earlier call left may be damaged; a whole download by this one has no such excuse.
+                Ok(()) if partial.is_resumed() => partial.restart()?,
+                Ok(()) => return Err(partial.discard()),
+                Err(error) => {
+                    if partial.n_bytes() >= n_before.saturating_add(N_PROGRESS_BYTES) {
+                        tries.n_failed = 0;
+                    }
+                    tries.pause(error)?;
+                }
+            }
+        }
+    }
+
+    /// Takes what one connection gives.
+    fn connection(&mut self, partial: &mut Partial, file: &HubFile, commit: &str) -> Result<(), DownloadError> {
+        if partial.n_bytes() == file.n_bytes {
+            return Ok(());
+        }
+        let mut body = match self.hub.file(commit, &file.name, partial.n_bytes())? {
+            Reply::Rest(body) => body,
+            Reply::Whole(body) => {
+                partial.restart()?;
+                body
+            }
+            Reply::OutOfRange => {
+                partial.restart()?;
+                return Err(self.hub.cut("the server has fewer bytes than it promised".to_owned()));
+            }
+        };
+        let mut chunk = vec![0; N_CHUNK_BYTES];
+        while partial.n_bytes() < file.n_bytes {
+            let n = match body.read(&mut chunk) {
+                Ok(0) => return Err(self.hub.cut("the connection ended early".to_owned())),
+                Ok(n) => n,
+                Err(error) => return Err(self.hub.failure(ureq::Error::from(error))),
+            };
+            partial.append(&chunk[..n])?;
+            self.report(partial.n_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// Reads a document that is in the store.
+    fn document(&self, file: &HubFile) -> Result<Value, DownloadError> {
+        let path = self.store.blob(file).path;
+        let mut bytes = Vec::new();
+        let read = File::open(&path).and_then(|file| file.take(listing::N_DOCUMENT_BYTES_MAX).read_to_end(&mut bytes));
+        read.map_err(DownloadError::io("read", &path))?;
+        let damaged = |error| DownloadError::bad_answer(self.hub.endpoint(), format!("`{}`: {error}", file.name));
+        serde_json::from_slice(&bytes).map_err(damaged)
+    }
+
+    fn report(&mut self, n_bytes: u64) -> Result<(), DownloadError> {
+        let progress = Progress { n_bytes_done: self.n_before.saturating_add(n_bytes), n_bytes: self.n_bytes };
+        match (self.progress)(progress) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(DownloadError::Cancelled),
+        }
+    }
+}
+
+/// Failures in a row.
+struct Tries {
+    patience: Patience,
+    n_failed: u32,
+}
+
+impl Tries {
+    /// Waits before another try, or gives `error` back when there is to be none.
+    fn pause(&mut self, error: DownloadError) -> Result<(), DownloadError> {
+        if !error.may_pass() || self.n_failed >= self.patience.n_retries {
+            return Err(error);
+        }
+        tracing::warn!(%error, "trying again");
+        thread::sleep(self.patience.pause.saturating_mul(1 << self.n_failed.min(6)));
+        self.n_failed += 1;
+        Ok(())
+    }
+}
