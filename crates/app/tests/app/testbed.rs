@@ -16,8 +16,10 @@ pub fn smollm2() -> PathBuf {
     dir
 }
 
+/// Runs a command to its end, without asking any network.
 pub fn tokbar(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_tokbar")).args(args).stdin(Stdio::null()).output().expect("tokbar starts")
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tokbar"));
+    command.args(args).env("HF_HUB_OFFLINE", "1").stdin(Stdio::null()).output().expect("tokbar starts")
 }
 
 pub struct Server {
