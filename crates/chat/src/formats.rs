@@ -212,6 +212,8 @@ pub(crate) enum NameStyle {
 pub(crate) enum ValueStyle {
     /// Nothing; the value is a string whatever the schema says.
     Text,
+    /// Nothing; the value is JSON whatever the schema says.
+    Json,
     /// Nothing.
     Exact,
     /// One newline before and one after.

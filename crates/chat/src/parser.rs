@@ -266,13 +266,16 @@ impl OutputParser {
         self.leave_fresh();
     }
 
-    /// It was no call: its text goes out. Harmony's headers are never text.
+    /// It was no call: its text goes out, but for harmony's markers, which are never text.
     fn reject(&mut self) {
-        let raw = std::mem::take(&mut self.call.raw);
+        let mut raw = std::mem::take(&mut self.call.raw);
         self.call.id = None;
-        if self.format.is_none_or(|format| !format.has_reasoning) {
-            self.output.text(self.region, &raw);
+        if let Some(format) = self.format.filter(|format| format.has_reasoning) {
+            for rule in format.entries {
+                raw = raw.replace(rule.on, "");
+            }
         }
+        self.output.text(self.region, &raw);
         self.speak(self.region);
     }
 

@@ -9,7 +9,8 @@ const PARAMETERS: usize = 2;
 const KEY: usize = 3;
 const TEXT: usize = 4;
 const VALUE: usize = 5;
-const AFTER: usize = 6;
+const JSON: usize = 6;
+const AFTER: usize = 7;
 
 const INVOKE: Rule = Rule::new("<｜DSML｜invoke name=\"", Goto::State(NAME));
 const BEGIN: Rule = Rule::new("<｜DSML｜function_calls>", Goto::State(SECTION));
@@ -46,13 +47,14 @@ pub(super) const FORMAT: ToolFormat = ToolFormat {
             body: Body::Key,
             rules: &[
                 Rule::new("\" string=\"true\">", Goto::State(TEXT)),
-                Rule::new("\" string=\"false\">", Goto::State(VALUE)),
+                Rule::new("\" string=\"false\">", Goto::State(JSON)),
                 Rule::new("\">", Goto::State(VALUE)),
             ],
             otherwise: Goto::Back,
         },
         State { body: Body::Value(ValueStyle::Text), rules: &[VALUE_END], otherwise: Goto::Back },
         State { body: Body::Value(ValueStyle::Exact), rules: &[VALUE_END], otherwise: Goto::Back },
+        State { body: Body::Value(ValueStyle::Json), rules: &[VALUE_END], otherwise: Goto::Back },
         State { body: Body::Layout, rules: &[INVOKE, END, END_V4], otherwise: Goto::Back },
     ],
     literals: &[],

@@ -17,7 +17,8 @@ pub(super) const FORMAT: ToolFormat = ToolFormat {
     aliases: &["gpt-oss", "gptoss"],
     detect: &[Markers { all: &["<|channel|>", "<|message|>", "<|start|>"], none: &[] }],
     entries: &[CHANNEL, START, END, RETURN, CALL],
-    fresh_entries: &[],
+    // The prompt ends in the header's first word, so that a call may begin with its recipient.
+    fresh_entries: &[Rule::new("to=", Goto::State(HEADER)).peeks()],
     states: &[
         State {
             body: Body::HarmonyHeader { call: ARGUMENTS },

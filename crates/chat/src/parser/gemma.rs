@@ -78,6 +78,8 @@ impl GemmaValue {
             self.in_string = false;
             out.push('"');
         } else if !self.is_key && !self.stack.is_empty() && !self.wants_comma() {
+            // What stands before a string has no place there.
+            self.word.clear();
             self.begin_value(out);
             self.in_string = true;
             out.push('"');

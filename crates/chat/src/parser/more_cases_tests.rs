@@ -1,6 +1,6 @@
 //! Wire texts of formats that stand beside the most common ones. All are ours.
 
-pub(super) const CASES: [(&str, &str, &str); 16] = [
+pub(super) const CASES: [(&str, &str, &str); 20] = [
     ("hermes", "<|tool_call|>[{\"name\": \"zip\", \"arguments\": {\"n\": 1}}]", "zip({\"n\": 1})$calls"),
     ("hermes", "<TOOLCALL>[{\"name\": \"noop\", \"arguments\": {}}]</TOOLCALL>", "noop({})$calls"),
     (
@@ -56,5 +56,17 @@ pub(super) const CASES: [(&str, &str, &str); 16] = [
         "solar",
         "<|tool_call:begin|>a1b2c3d4e5<|tool_call:name|>zip<|tool_call:args|>{\"n\": 1}<|tool_call:end|><|tool_call:begin|>x<|tool_call:name|>noop<|tool_call:args|>{}<|tool_call:end|>",
         "zip({\"n\": 1})noop({})$calls",
+    ),
+    ("harmony", " to=functions.zip<|channel|>commentary json<|message|>{\"n\": 1}<|call|>", "zip({\"n\": 1})$calls"),
+    ("harmony", "to be or not", "to be or not$"),
+    (
+        "qwen3_coder",
+        "<function=zip>\n<parameter=l>\n['a', 1, True, {'k': None}]\n</parameter>\n<parameter=o>\n{'a': \"it's\"}\n</parameter>\n<parameter=any>\n[not a list\n</parameter>\n</function>",
+        "zip({\"l\": [\"a\", 1, true, {\"k\": null}], \"o\": {\"a\": \"it's\"}, \"any\": \"[not a list\"})$calls",
+    ),
+    (
+        "deepseek_v32",
+        "<｜DSML｜invoke name=\"zip\">\n<｜DSML｜parameter name=\"path\" string=\"false\">true</｜DSML｜parameter>\n</｜DSML｜invoke>",
+        "zip({\"path\": true})$calls",
     ),
 ];

@@ -1,7 +1,7 @@
 //! Arguments as pairs of plain text: written as a JSON object while they come.
 
 use super::{
-    json_value::{is_json, json_literal, push_escaped, quoted},
+    json_value::{JsonValue, Progress, is_json, json_literal, push_escaped, quoted},
     schema::ValueKind,
 };
 use crate::formats::ValueStyle;
@@ -32,7 +32,11 @@ impl PlainArguments {
     pub fn begin(&mut self, key: &str, (kind, style): (ValueKind, ValueStyle), out: &mut String) {
         out.push_str(if self.n_members == 0 { "{" } else { ", " });
         self.n_members += 1;
-        let kind = if matches!(style, ValueStyle::Text) { ValueKind::Text } else { kind };
+        let kind = match style {
+            ValueStyle::Text => ValueKind::Text,
+            ValueStyle::Json => ValueKind::Json,
+            ValueStyle::Exact | ValueStyle::OwnLines => kind,
+        };
         out.push_str(&quoted(key));
         out.push_str(if kind == ValueKind::Text { ": \"" } else { ": " });
         self.value = Some(OpenValue { kind, style, at_start: true, held: String::new() });
@@ -75,11 +79,31 @@ impl PlainArguments {
     }
 }
 
-/// The text itself where it is JSON, else a string of it.
+/// The text itself where it is JSON, or Python's way to write the same, else a string of it.
 fn typed(text: &str) -> String {
     let trimmed = text.trim();
     if let Some(literal) = json_literal(trimmed) {
         return literal.to_owned();
     }
-    if is_json(trimmed) { trimmed.to_owned() } else { quoted(text) }
+    if is_json(trimmed) {
+        return trimmed.to_owned();
+    }
+    python_literal(trimmed).unwrap_or_else(|| quoted(text))
+}
+
+/// JSON of a Python list or dict.
+fn python_literal(text: &str) -> Option<String> {
+    let mut value = JsonValue::default();
+    let mut out = String::new();
+    let mut progress = Progress::More;
+    for character in text.starts_with(['[', '{']).then_some(text)?.chars() {
+        if progress == Progress::Done {
+            return None;
+        }
+        progress = value.push(character, &mut out);
+        if progress == Progress::Stray {
+            return None;
+        }
+    }
+    (progress == Progress::Done && is_json(&out)).then_some(out)
 }
