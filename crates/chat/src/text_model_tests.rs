@@ -3,7 +3,7 @@ use std::fs;
 use serde_json::{Map, json};
 
 use super::*;
-use crate::{Message, Role};
+use crate::{Event, FinishReason, Message, Role, Tool};
 
 /// A checkpoint of nine whole-word tokens; `template` is its chat template.
 fn model(template: Option<&str>, fim: bool) -> TextModel {
@@ -69,4 +69,37 @@ fn prompts_that_do_not_fit_the_checkpoint_say_what_to_do() {
         let error = model(template, false).prompt_tokens(&prompt, &Zoned::default()).unwrap_err().to_string();
         assert!(error.contains(reason), "{prompt:?}: {error}");
     }
+}
+
+#[test]
+fn special_tokens_that_mark_calls_reach_the_parser_and_no_others() {
+    // Words 0 and 1 are special; the second is Mistral's mark here, and BOS stays hidden.
+    let dir = tempfile::tempdir().unwrap();
+    let words = ["<s>", "[TOOL_CALLS]", "zip", "{}", "hi"];
+    let vocab: Map<_, _> = words.iter().enumerate().map(|(id, word)| ((*word).to_owned(), json!(id))).collect();
+    let added = |id: usize| {
+        json!({"id": id, "content": words[id], "single_word": false, "lstrip": false, "rstrip": false,
+            "normalized": false, "special": true})
+    };
+    let tokenizer = json!({"version": "1.0", "added_tokens": [added(0), added(1)], "truncation": null, "padding": null,
+        "normalizer": null, "pre_tokenizer": null, "post_processor": null, "decoder": {"type": "Fuse"},
+        "model": {"type": "WordLevel", "vocab": vocab, "unk_token": "hi"}});
+    fs::write(dir.path().join("tokenizer.json"), tokenizer.to_string()).unwrap();
+    fs::write(dir.path().join("chat_template.jinja"), "[TOOL_CALLS]").unwrap();
+    let model = TextModel::load(dir.path()).unwrap();
+    assert_eq!(model.format().tools.map(|format| format.name), Some("mistral"));
+
+    let tools = [Tool { name: "zip".to_owned(), description: None, parameters: json!({}) }];
+    let mut parser = model.output_parser(&OutputOptions { tools: &tools, prompt_tail: "", id_seed: 1 });
+    let mut detokenizer = model.chat_detokenizer();
+    let mut events: Vec<Event> =
+        [4, 0, 1, 2, 3].into_iter().flat_map(|id| parser.push(&detokenizer.push(id))).collect();
+    events.extend(parser.finish(FinishReason::Stop));
+    let [Event::Text(text), Event::ToolStart { name, .. }, rest @ ..] = &events[..] else { panic!("{events:?}") };
+    assert_eq!((text.as_str(), name.as_str()), ("hi", "zip"));
+    let arguments = Event::ToolArgs { index: 0, json: "{}".to_owned() };
+    assert_eq!(rest, [arguments, Event::ToolEnd { index: 0 }, Event::Finish(FinishReason::ToolCalls)]);
+
+    let mut plain = model.tokenizer.detokenizer();
+    assert_eq!(plain.push(1), "");
 }

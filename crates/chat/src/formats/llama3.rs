@@ -35,8 +35,6 @@ pub(super) const FORMAT: ToolFormat = ToolFormat {
                 Rule::new("</function>", Goto::State(AFTER)),
                 Rule::new("<function=", Goto::State(NAME)),
                 Rule::new("<|python_tag|>", Goto::State(OPEN)),
-                Rule::new("<|eom_id|>", Goto::Back),
-                Rule::new("<|eot_id|>", Goto::Back),
             ],
             otherwise: Goto::Back,
         },

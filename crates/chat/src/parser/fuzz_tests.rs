@@ -66,7 +66,7 @@ fn wires() -> impl Strategy<Value = (&'static str, String)> {
 proptest! {
     #![proptest_config(ProptestConfig {
         failure_persistence: Some(Box::new(FileFailurePersistence::Off)),
-        ..ProptestConfig::with_cases(3000)
+        ..ProptestConfig::with_cases(1000)
     })]
 
     #[test]
