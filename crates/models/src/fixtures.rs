@@ -118,7 +118,7 @@ impl Tensor {
 }
 
 /// Numbers in `[0, 1)` that follow from a name.
-pub fn uniforms(name: &str) -> impl Iterator<Item = f32> {
+pub fn uniforms(name: &str) -> impl Iterator<Item = f32> + use<> {
     let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
     let mut state = hash;
     std::iter::repeat_with(move || {

@@ -232,8 +232,8 @@ impl At<'_, '_> {
         }
         let packed = self.packed(n_out, n_in)?;
         match self.weights.compute.packed {
-            PackedWeights::Keep => Ok(Matrix::Packed(packed)),
-            PackedWeights::Unpack => {
+            PackedWeights::Keep if packed.packing.multiplies() => Ok(Matrix::Packed(packed)),
+            PackedWeights::Keep | PackedWeights::Unpack => {
                 let dtype = self.weights.compute.dtype.unwrap_or_else(|| packed.scales.dtype());
                 let dtype = if dtype == Dtype::Uint8 { Dtype::Float32 } else { dtype };
                 Ok(Matrix::Dense(mx::dequantize(&packed, dtype)?))

@@ -23,6 +23,13 @@ pub struct Packing {
     pub mode: &'static CStr,
 }
 
+impl Packing {
+    /// Whether [`quantized_matmul`] knows it; [`dequantize`] knows more.
+    pub fn multiplies(&self) -> bool {
+        self.mode != c"affine" || [32, 64, 128].contains(&self.group_size)
+    }
+}
+
 /// A packed `[out, in]` matrix.
 #[derive(Clone, Debug)]
 pub struct Packed {
@@ -88,3 +95,7 @@ pub fn quantize(w: &Array, packing: Packing) -> Result<Packed> {
         _ => Err(Error { what: "quantize returned too few arrays".into() }),
     }
 }
+
+#[cfg(test)]
+#[path = "quantized_tests.rs"]
+mod tests;
