@@ -51,7 +51,8 @@ pub struct OutputParser {
 pub struct OutputOptions<'a> {
     /// Declared tools. Only they can be called; without any, calls stay text.
     pub tools: &'a [Tool],
-    /// The prompt's last characters: they tell whether reasoning is open already.
+    /// The prompt's last characters ([`TextModel::prompt_tail`](crate::TextModel::prompt_tail)): they tell whether
+    /// reasoning is open already.
     pub prompt_tail: &'a str,
     /// Makes the calls' ids; another one for each output.
     pub id_seed: u64,

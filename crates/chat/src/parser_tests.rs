@@ -223,3 +223,24 @@ fn ids_differ_and_have_the_formats_style() {
     let events = parser(&Case { format: "kimi_k2", prompt_tail: "", wire, events: "" }, &tools()).push(wire);
     assert!(matches!(&events[0], Event::ToolStart { id, .. } if id == "functions.noop:3"), "{events:?}");
 }
+
+#[test]
+fn every_reasoning_format_is_told_apart_from_the_answer() {
+    for name in ["cohere_command4", "gemma4", "hy_v3", "mistral", "seed_oss", "qwen3"] {
+        let reasoning = OutputFormat::reasoning_format(name).unwrap();
+        let (open, close) = (reasoning.open, reasoning.close);
+        for (prompt_tail, wire, expected) in [
+            ("", format!("{open}\nhm {{1}}\n{close}\n\nok {open}"), format!("~hm {{1}}~ok {open}$")),
+            (open, format!("hm{close}ok"), "~hm~ok$".to_owned()),
+            ("", format!("ok {close} ok"), format!("ok {close} ok$")),
+        ] {
+            let format = OutputFormat { tools: None, reasoning: Some(reasoning) };
+            for pieces in [vec![wire.as_str()], pieces(&wire, |_| true)] {
+                let mut parser = OutputParser::new(&format, &OutputOptions { prompt_tail, ..OutputOptions::default() });
+                let mut events: Vec<Event> = pieces.iter().flat_map(|piece| parser.push(piece)).collect();
+                events.extend(parser.finish(FinishReason::Stop));
+                assert_eq!(line(&events), expected, "{name}: {wire:?}");
+            }
+        }
+    }
+}

@@ -9,6 +9,9 @@ use crate::{
     Tokenizer, TokenizerError,
 };
 
+/// Tokens of a prompt's tail; longer than any tag that opens reasoning.
+const TAIL_TOKENS: usize = 32;
+
 /// The text side of a checkpoint.
 #[derive(Debug)]
 pub struct TextModel {
@@ -86,6 +89,13 @@ impl TextModel {
     /// For a chat answer: its text, with the special tokens that mark tool calls and reasoning. It goes into a parser.
     pub fn chat_detokenizer(&self) -> Detokenizer {
         self.tokenizer.detokenizer().showing(Arc::clone(&self.shown))
+    }
+
+    /// The end of a prompt's text, special tokens included, as [`OutputOptions::prompt_tail`] wants it.
+    pub fn prompt_tail(&self, prompt: &[u32]) -> String {
+        let tail = &prompt[prompt.len().saturating_sub(TAIL_TOKENS)..];
+        let bytes: Vec<u8> = tail.iter().flat_map(|id| self.tokenizer.token_bytes(*id)).collect();
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 
     /// Reads a chat answer's text.

@@ -100,6 +100,8 @@ fn special_tokens_that_mark_calls_reach_the_parser_and_no_others() {
     let arguments = Event::ToolArgs { index: 0, json: "{}".to_owned() };
     assert_eq!(rest, [arguments, Event::ToolEnd { index: 0 }, Event::Finish(FinishReason::ToolCalls)]);
 
+    assert_eq!(model.prompt_tail(&[4, 0, 1]), "hi<s>[TOOL_CALLS]");
+    assert_eq!((model.prompt_tail(&[]), model.prompt_tail(&[4; 100])), (String::new(), "hi".repeat(32)));
     let mut plain = model.tokenizer.detokenizer();
     assert_eq!(plain.push(1), "");
 }
