@@ -367,7 +367,7 @@ fn counts_of(prompt: &[TokenId], output: &[TokenId]) -> u64 {
 
 /// Depends on the draw when there is a temperature, and on the counts when there are penalties.
 fn next_token(prefix: &Prefix, sampling: &SamplingOptions, uniform: f32, n_vocab: usize) -> TokenId {
-    let draw = if sampling.temperature > 0.0 { uniform.to_bits() } else { 0 };
+    let draw = if sampling.is_greedy() { 0 } else { uniform.to_bits() };
     let counts = if sampling.has_penalties() { prefix.counts } else { 0 };
     (splitmix64(prefix.hash ^ splitmix64(counts ^ u64::from(draw))) % n_vocab as u64) as TokenId
 }

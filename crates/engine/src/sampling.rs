@@ -7,10 +7,13 @@ use crate::TokenId;
 /// Most log-probabilities reported per token.
 pub const N_LOGPROBS_MAX: usize = 128;
 
+/// Below this temperature the likeliest token is certain, and scaled logits would leave what an f32 holds.
+const TEMPERATURE_GREEDY: f32 = 1e-5;
+
 /// How the next token is chosen from the logits. Order: logit bias, penalties, temperature, top-k, top-p, min-p, draw.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SamplingOptions {
-    /// 0 = greedy.
+    /// 0, or so little that an f32 cannot hold the scaled logits, = greedy.
     pub temperature: f32,
     /// Keep the `top_k` likeliest tokens; 0 = all.
     pub top_k: usize,
@@ -76,6 +79,11 @@ impl SamplingOptions {
             Some((token, bias)) => Err(SamplingError::LogitBias { token: *token, bias: *bias, n_vocab }),
             None => Ok(()),
         }
+    }
+
+    /// Whether the likeliest token is taken without a draw.
+    pub fn is_greedy(&self) -> bool {
+        self.temperature < TEMPERATURE_GREEDY
     }
 
     /// Whether penalties need the counts of tokens seen.

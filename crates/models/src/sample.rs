@@ -98,7 +98,7 @@ impl Counts {
 pub fn sample(logits: &Array, rows: &mut [SampleRow<'_>]) -> Result<Sampled> {
     let wants_scores = rows.iter().any(|row| row.options.n_logprobs.is_some());
     let is_raw = rows.iter().all(|row| row.options.logit_bias.is_empty() && row.counts.is_none());
-    let is_greedy = rows.iter().all(|row| row.options.temperature == 0.0);
+    let is_greedy = rows.iter().all(|row| row.options.is_greedy());
     if is_raw && is_greedy && !wants_scores {
         return Ok(Sampled { tokens: mx::argmax(logits, -1)?, scores: None });
     }
@@ -175,12 +175,12 @@ fn adjust(logits: &Array, rows: &[SampleRow<'_>]) -> Result<Array> {
     mx::concatenate(&adjusted.iter().collect::<Vec<_>>(), 0)
 }
 
-/// Draws from the filtered distribution; rows of temperature 0 keep `greedy`.
+/// Draws from the filtered distribution; greedy rows keep `greedy`.
 fn draw(logits: &Array, rows: &[SampleRow<'_>], greedy: &Array) -> Result<Array> {
     let column = |value: &dyn Fn(&SampleRow<'_>) -> f32| {
         Array::from_slice(&rows.iter().map(value).collect::<Vec<_>>(), &[rows.len() as i32, 1])
     };
-    let temperature = column(&|row| if row.options.temperature == 0.0 { 1.0 } else { row.options.temperature });
+    let temperature = column(&|row| if row.options.is_greedy() { 1.0 } else { row.options.temperature });
     let mut scaled = mx::divide(logits, &temperature)?;
     if let Some(threshold) = threshold(&scaled, rows)? {
         scaled = mx::select(&mx::greater_equal(&scaled, &threshold)?, &scaled, &mx::scalar(f32::NEG_INFINITY))?;
@@ -193,18 +193,18 @@ fn draw(logits: &Array, rows: &[SampleRow<'_>], greedy: &Array) -> Result<Array>
     // A parallel running sum may waver by a rounding error: only tokens that were kept can be drawn.
     let sums = mx::select(&mx::greater(&probs, &mx::scalar(0.0))?, &sums, &mx::scalar(-1.0))?;
     let drawn = mx::argmax(&mx::greater(&sums, &target)?, -1)?;
-    if rows.iter().all(|row| row.options.temperature != 0.0) {
+    if !rows.iter().any(|row| row.options.is_greedy()) {
         return Ok(drawn);
     }
-    let is_greedy: Vec<bool> = rows.iter().map(|row| row.options.temperature == 0.0).collect();
+    let is_greedy: Vec<bool> = rows.iter().map(|row| row.options.is_greedy()).collect();
     mx::select(&Array::from_slice(&is_greedy, &[rows.len() as i32]), greedy, &drawn)
 }
 
 /// `[N, 1]` least scaled logit that top-k, top-p and min-p keep; `None` when no row filters.
 fn threshold(scaled: &Array, rows: &[SampleRow<'_>]) -> Result<Option<Array>> {
     let is_open = |row: &SampleRow<'_>| {
-        let SamplingOptions { temperature, top_k, top_p, min_p, .. } = *row.options;
-        temperature == 0.0 || (top_k == 0 && top_p >= 1.0 && min_p == 0.0)
+        let SamplingOptions { top_k, top_p, min_p, .. } = *row.options;
+        row.options.is_greedy() || (top_k == 0 && top_p >= 1.0 && min_p == 0.0)
     };
     if rows.iter().all(is_open) {
         return Ok(None);

@@ -184,6 +184,18 @@ fn tokens_are_drawn_as_often_as_they_are_likely() {
 }
 
 #[test]
+fn a_vanishing_temperature_takes_the_likeliest_token() {
+    let logits = [1.0_f32, 3.0, 40.0, -1.0];
+    for temperature in [1e-6, 1e-38, f32::from_bits(1)] {
+        let options = SamplingOptions { temperature, top_p: 0.9, ..SamplingOptions::default() };
+        let warm = SamplingOptions { temperature: 1.0, ..SamplingOptions::default() };
+        let mut rows = [&options, &warm].map(|options| SampleRow { options, uniform: 0.5, counts: None });
+        let logits = Array::from_slice(&[logits, logits].concat(), &[2, 4]);
+        assert_eq!(mx::to_u32(&sample(&logits, &mut rows).unwrap().tokens).unwrap(), [2, 2], "{temperature}");
+    }
+}
+
+#[test]
 fn scores_are_log_probabilities_of_the_raw_logits() {
     let logits = [1.0_f32, 3.0, 2.0, -1.0];
     let total = logits.iter().map(|logit| logit.exp()).sum::<f32>().ln();
