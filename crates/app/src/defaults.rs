@@ -33,6 +33,10 @@ pub fn recommended(dir: &Path) -> SamplingDefaults {
 }
 
 fn read(path: &Path) -> std::io::Result<GenerationConfig> {
+    // Before opening: a pipe would block until somebody writes to it.
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is no plain file"));
+    }
     let mut text = Vec::new();
     std::fs::File::open(path)?.take(N_BYTES_MAX).read_to_end(&mut text)?;
     Ok(serde_json::from_slice(&text)?)

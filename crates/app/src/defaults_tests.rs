@@ -23,3 +23,11 @@ fn recommendations_are_taken_where_they_make_sense() {
 fn no_file_recommends_nothing() {
     assert_eq!(recommended(tempfile::tempdir().unwrap().path()), SamplingDefaults::default());
 }
+
+#[test]
+fn a_pipe_recommends_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let pipe = dir.path().join("generation_config.json");
+    assert!(std::process::Command::new("mkfifo").arg(pipe).status().unwrap().success());
+    assert_eq!(recommended(dir.path()), SamplingDefaults::default());
+}

@@ -1,7 +1,7 @@
 //! Reading a checkpoint's small files: bounded, and with errors that name the file.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{self, Read},
     path::{Path, PathBuf},
 };
@@ -46,12 +46,15 @@ pub enum FileError {
 /// Bytes of `path`; `None` when there is no such file.
 pub(crate) fn read_bytes(path: &Path, max_bytes: u64) -> Result<Option<Vec<u8>>, FileError> {
     let read = |source| FileError::Read { path: path.to_owned(), source };
-    let file = match File::open(path) {
-        Ok(file) => file,
+    // Before opening: a pipe would block until somebody writes to it.
+    match fs::metadata(path) {
+        Ok(meta) if meta.is_file() => {}
+        Ok(_) => return Err(read(io::Error::new(io::ErrorKind::InvalidInput, "it is no plain file"))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(read(error)),
-    };
+    }
     let mut bytes = Vec::new();
+    let file = File::open(path).map_err(read)?;
     file.take(max_bytes + 1).read_to_end(&mut bytes).map_err(read)?;
     if bytes.len() as u64 > max_bytes {
         return Err(FileError::TooLarge { path: path.to_owned(), max_bytes });
@@ -73,3 +76,7 @@ pub(crate) fn read_json(path: &Path, max_bytes: u64) -> Result<Option<Value>, Fi
         serde_json::from_slice(&bytes).map_err(|source| FileError::NotJson { path: path.to_owned(), source })?;
     Ok(Some(value))
 }
+
+#[cfg(test)]
+#[path = "files_tests.rs"]
+mod tests;

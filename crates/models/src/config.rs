@@ -185,7 +185,12 @@ impl Quantization {
 pub fn read_json(path: &Path) -> LoadResult<Value> {
     let unreadable = |source| LoadError::Read { path: path.to_owned(), source };
     let malformed = |detail| LoadError::Config { path: path.to_owned(), detail };
-    let n_bytes = std::fs::metadata(path).map_err(unreadable)?.len();
+    let metadata = std::fs::metadata(path).map_err(unreadable)?;
+    // Before opening: a pipe would block until somebody writes to it.
+    if !metadata.is_file() {
+        return Err(unreadable(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is no plain file")));
+    }
+    let n_bytes = metadata.len();
     if n_bytes > N_JSON_MAX {
         return Err(malformed(format!("{n_bytes} bytes are more than the {N_JSON_MAX} allowed")));
     }

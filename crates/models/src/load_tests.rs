@@ -74,6 +74,8 @@ fn damaged_files_are_refused_by_name() {
         ),
         (|dir| write_index(dir, "../model.safetensors"), "is no file name of a shard"),
         (|dir| std::fs::write(dir.join("model.safetensors.index.json"), "{}").unwrap(), "no weight_map"),
+        (|dir| pipe(&dir.join("model.safetensors.index.json")), "no plain file"),
+        (|dir| pipe(&dir.join("generation_config.json")), "no plain file"),
     ];
     let fixture = Fixture::read("llama");
     for (spoil, expected) in cases {
@@ -83,6 +85,10 @@ fn damaged_files_are_refused_by_name() {
         let error = error(dir.path());
         assert!(error.contains(expected), "expected {expected:?} in {error:?}");
     }
+}
+
+fn pipe(path: &Path) {
+    assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
 fn write_index(dir: &Path, shard: &str) {
