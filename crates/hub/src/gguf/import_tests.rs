@@ -272,6 +272,23 @@ fn leftovers_of_a_killed_import_do_not_matter() {
 }
 
 #[test]
+fn an_import_that_cannot_start_leaves_what_was_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let (dst, aside) = (dir.path().join("out"), dir.path().join(".out.replaced"));
+    let result = Staging::begin(&dst, Existing::ReplaceOurs, u64::MAX);
+    assert!(matches!(result, Err(ImportError::DiskFull { .. })));
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+
+    // Killed between the two renames of a replacement.
+    fs::create_dir(&aside).unwrap();
+    fs::write(aside.join(MARKER), "{}").unwrap();
+    let result = Staging::begin(&dst, Existing::ReplaceOurs, u64::MAX);
+    assert!(matches!(result, Err(ImportError::DiskFull { .. })));
+    assert!(dst.join(MARKER).exists() && !aside.exists());
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+}
+
+#[test]
 fn flipped_bytes_never_panic_or_leave_anything() {
     let bytes = tiny("llama", Kind::Q4_0).build();
     let dir = tempfile::tempdir().unwrap();

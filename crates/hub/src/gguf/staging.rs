@@ -25,6 +25,8 @@ pub struct Staging {
     dst: PathBuf,
     parent: PathBuf,
     dir: PathBuf,
+    /// Where what is replaced waits until the new folder is there.
+    replaced: PathBuf,
     existing: Existing,
     lock: PathBuf,
     /// Held, not read: the system frees the lock when the process ends in whatever way.
@@ -44,13 +46,25 @@ impl Staging {
             sibling.push(suffix);
             parent.join(sibling)
         };
-        let (dir, lock) = (sibling(".import"), sibling(".import.lock"));
+        let (dir, replaced, lock) = (sibling(".import"), sibling(".replaced"), sibling(".import.lock"));
         let locked = locked(&lock, dst)?;
-        remove_tree(&dir)?;
-        remove_tree(&sibling(".replaced"))?;
-        check_disk(parent, dst, n_bytes)?;
-        fs::create_dir(&dir).map_err(ImportError::io("create", &dir))?;
-        Ok(Self { dst: dst.to_owned(), parent: parent.to_owned(), dir, existing, lock, _locked: locked })
+        let (dst, parent) = (dst.to_owned(), parent.to_owned());
+        // Whatever fails from here on, the drop cleans up.
+        let staging = Self { dst, parent, dir, replaced, existing, lock, _locked: locked };
+        staging.clear_leftovers()?;
+        check_disk(&staging.parent, &staging.dst, n_bytes)?;
+        fs::create_dir(&staging.dir).map_err(ImportError::io("create", &staging.dir))?;
+        Ok(staging)
+    }
+
+    /// What an import killed while it published had moved aside comes back; the rest of an interrupted import goes.
+    fn clear_leftovers(&self) -> Result<(), ImportError> {
+        if self.replaced.exists() && !self.dst.exists() {
+            fs::rename(&self.replaced, &self.dst).map_err(ImportError::io("restore", &self.dst))?;
+            check_existing(&self.dst, self.existing)?;
+        }
+        remove_tree(&self.dir)?;
+        remove_tree(&self.replaced)
     }
 
     /// Where to write.
@@ -74,18 +88,18 @@ impl Staging {
         check_existing(&self.dst, self.existing)?;
         let swap = || {
             sync_dir(&self.dir)?;
-            let old = self.dir.with_extension("replaced");
+            let old = &self.replaced;
             if self.dst.exists() {
-                fs::rename(&self.dst, &old)?;
+                fs::rename(&self.dst, old)?;
             }
             if let Err(error) = fs::rename(&self.dir, &self.dst) {
                 if old.exists() {
-                    fs::rename(&old, &self.dst)?;
+                    fs::rename(old, &self.dst)?;
                 }
                 return Err(error);
             }
             sync_dir(&self.parent)?;
-            if old.exists() { fs::remove_dir_all(&old) } else { Ok(()) }
+            if old.exists() { fs::remove_dir_all(old) } else { Ok(()) }
         };
         swap().map_err(ImportError::io("replace", &self.dst))
     }
