@@ -19,6 +19,12 @@ fn models_are_listed_with_their_context() {
 }
 
 #[test]
+fn an_unreadable_name_is_refused_in_the_dialects_shape() {
+    let reply = TestServer::hashing().get("/v1/models/%ff");
+    assert_eq!((reply.status, &reply.json()["error"]["param"]), (400, &json!("model")));
+}
+
+#[test]
 fn health_and_root_answer_every_probe() {
     let server = TestServer::hashing();
     let health = server.get("/health").ok();

@@ -1,12 +1,13 @@
 //! `GET /v1/models` and `GET /v1/models/{id}`.
 
 use axum::Json;
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 use super::error::Failure;
-use crate::{ServedModel, ServerState};
+use crate::{ApiError, ServedModel, ServerState};
 
 /// All served models.
 pub async fn list(State(state): State<ServerState>) -> Response {
@@ -15,7 +16,11 @@ pub async fn list(State(state): State<ServerState>) -> Response {
 }
 
 /// One model by id or alias; ids may hold slashes.
-pub async fn retrieve(State(state): State<ServerState>, Path(id): Path<String>) -> Result<Response, Failure> {
+pub async fn retrieve(
+    State(state): State<ServerState>,
+    id: Result<Path<String>, PathRejection>,
+) -> Result<Response, Failure> {
+    let Path(id) = id.map_err(|_| ApiError::invalid("model", "must be UTF-8 text in percent encoding"))?;
     let model = state.models.find(Some(&id))?;
     Ok(Json(entry(&model)).into_response())
 }
