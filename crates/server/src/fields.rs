@@ -92,6 +92,11 @@ impl Fields {
                 let detail = format!("must be between {} and {}, not {number}", range.start(), range.end());
                 Err(ApiError::invalid(self.path(name), detail))
             }
+            None if value.is_number() => {
+                let detail =
+                    format!("must be a whole number between {} and {}, not {value}", range.start(), range.end());
+                Err(ApiError::invalid(self.path(name), detail))
+            }
             None => Err(must_be(self.path(name), "a whole number", &value)),
         }
     }

@@ -171,7 +171,7 @@ fn fields_that_cannot_be_used() {
         (json!({ "temperature": 1e300 }), (400, bad, "temperature", "must be a number")),
         (json!({ "temperature": -1 }), (400, bad, "temperature", "must be between 0 and")),
         (json!({ "top_p": 1.5 }), (400, bad, "top_p", "must be between 0 and 1, not 1.5")),
-        (json!({ "top_k": 1.5 }), (400, bad, "top_k", "must be a whole number")),
+        (json!({ "top_k": 1.5 }), (400, bad, "top_k", "must be a whole number between -1 and 4294967295, not 1.5")),
         (json!({ "max_tokens": 0 }), (400, bad, "max_tokens", "must be between 1 and")),
         (json!({ "max_tokens": "many" }), (400, bad, "max_tokens", "must be a whole number, not a string")),
         (json!({ "n": 0 }), (400, bad, "n", "must be between 1 and")),
