@@ -8,6 +8,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
+use tokbar_engine::ModelInfo;
 
 use crate::cli::BenchArgs;
 use crate::lifecycle::{self, Loaded};
@@ -18,8 +19,7 @@ pub fn run(args: &BenchArgs) -> Result<()> {
     let started = Instant::now();
     let loaded = lifecycle::load(&args.model)?;
     let load = started.elapsed();
-    let prompt = prompt(args, loaded.engine.info().n_vocab)?;
-    let workload = measure::Workload { prompt, n_output: args.output_tokens, n_streams: usize::from(args.streams) };
+    let workload = workload(args, loaded.engine.info())?;
     let measured = measure_all(&loaded, &workload, args.runs);
     loaded.engine.shutdown();
     let report = report::Report::new(&workload, &measured?, load, peak_rss_bytes()?);
@@ -36,14 +36,18 @@ fn measure_all(loaded: &Loaded, workload: &measure::Workload, n_runs: u16) -> Re
     (0..n_runs).map(|_| measure::once(&loaded.engine, workload)).collect()
 }
 
-fn prompt(args: &BenchArgs, n_vocab: usize) -> Result<Vec<u32>> {
-    match &args.prompt_ids {
-        Some(path) => read_prompt(path),
-        None => {
-            ensure!(args.prompt_tokens > 0, "--prompt-tokens must be at least 1");
-            Ok(measure::made_up_prompt(args.prompt_tokens, n_vocab))
-        }
-    }
+/// Checks the sizes before anything of that size is made.
+fn workload(args: &BenchArgs, info: &ModelInfo) -> Result<measure::Workload> {
+    let given = args.prompt_ids.as_deref().map(read_prompt).transpose()?;
+    let (n_prompt, n_output) = (given.as_ref().map_or(args.prompt_tokens, Vec::len), args.output_tokens);
+    ensure!(n_prompt > 0 && n_output > 0, "--prompt-tokens and --output-tokens must be at least 1");
+    ensure!(
+        n_prompt.saturating_add(n_output) <= info.n_context,
+        "{n_prompt} prompt tokens and {n_output} output tokens do not fit the model's context of {} tokens; ask for fewer",
+        info.n_context
+    );
+    let prompt = given.unwrap_or_else(|| measure::made_up_prompt(n_prompt, info.n_vocab));
+    Ok(measure::Workload { prompt, n_output, n_streams: usize::from(args.streams) })
 }
 
 fn read_prompt(path: &Path) -> Result<Vec<u32>> {

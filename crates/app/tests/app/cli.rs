@@ -49,6 +49,16 @@ fn bench_reports_every_figure() {
 }
 
 #[test]
+fn bench_refuses_what_the_context_cannot_hold() {
+    for sizes in [["--prompt-tokens", "99999999999999"], ["--output-tokens", "99999999999999"]] {
+        let output = tokbar(&[&["bench", &model(), "--runs", "1"][..], &sizes].concat());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("do not fit the model's context of 8192 tokens"), "{said}");
+    }
+}
+
+#[test]
 fn an_explicit_busy_port_names_its_holder() {
     let held = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
     let port = held.local_addr().expect("an address").port().to_string();
