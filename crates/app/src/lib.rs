@@ -8,6 +8,6 @@ mod defaults;
 mod lifecycle;
 mod port;
 mod progress;
-mod say;
+pub mod say;
 mod sources;
 mod wiring;

@@ -9,7 +9,7 @@ fn main() -> ExitCode {
     match tokbar_app::commands::dispatch(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            eprintln!("error: {}", tokbar_app::say::cause(&error));
             ExitCode::FAILURE
         }
     }

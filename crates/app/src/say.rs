@@ -1,4 +1,5 @@
-//! Standard output, which may go away: a pipe that is closed early is an error and no panic.
+//! What a person at the terminal reads. Standard output may go away: a pipe that is closed early is an error and no
+//! panic.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -22,3 +23,19 @@ pub fn piece(text: &str) -> io::Result<()> {
     out.write_all(text.as_bytes())?;
     out.flush()
 }
+
+/// An error and its causes in one line, each once: many errors tell their cause in their own words already.
+pub fn cause(error: &anyhow::Error) -> String {
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !text.contains(&cause) {
+            text.push_str(": ");
+            text.push_str(&cause);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+#[path = "say_tests.rs"]
+mod tests;

@@ -65,7 +65,7 @@ impl Talk<'_> {
         editor.add_history_entry(line).context("cannot remember the line")?;
         let n_messages = self.messages.len();
         if let Err(error) = self.answer(line) {
-            eprintln!("error: {error:#}");
+            eprintln!("error: {}", say::cause(&error));
             self.messages.truncate(n_messages);
         }
         Ok(())
