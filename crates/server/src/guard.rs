@@ -1,6 +1,6 @@
 //! Who may call: Host and Origin checks against DNS rebinding and foreign web pages, and the API key.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
@@ -9,7 +9,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use subtle::{Choice, ConstantTimeEq};
 
-use crate::{ApiError, ServerOptions, ServerState, dialects};
+use crate::{ApiError, HostAddresses, ServerOptions, ServerState, dialects};
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
@@ -42,7 +42,9 @@ fn check_host(options: &ServerOptions, parts: &Parts) -> Result<(), ApiError> {
     let mut hosts = parts.headers.get_all(header::HOST).iter();
     let host = hosts.next().map_or("", |value| value.to_str().unwrap_or("?"));
     let in_line = parts.uri.authority().map_or(host, |authority| authority.as_str());
-    let is_ours = |authority: &str| host_name(authority).is_some_and(|name| answers_to(options, name));
+    let is_address = |name: &str| options.host_addresses == HostAddresses::Any && name.parse::<IpAddr>().is_ok();
+    let is_ours =
+        |authority: &str| host_name(authority).is_some_and(|name| is_address(name) || answers_to(options, name));
     if is_ours(host) && is_ours(in_line) && hosts.next().is_none() {
         return Ok(());
     }

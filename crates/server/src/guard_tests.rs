@@ -54,6 +54,19 @@ fn hosts_are_loopback_or_configured() {
 }
 
 #[test]
+fn a_server_for_other_machines_answers_to_addresses_but_not_to_their_pages() {
+    let options = ServerOptions { host_addresses: HostAddresses::Any, ..ServerOptions::default() };
+    let cases =
+        [("192.168.1.2:8000", true), ("[fd00::2]:8000", true), ("evil.example", false), ("1.2.3.4.evil", false)];
+    for (host, is_allowed) in cases {
+        assert_eq!(check(&options, &parts(Method::GET, &[("host", host)])).is_ok(), is_allowed, "{host:?}");
+        let origin = format!("http://{host}");
+        let headers = [("host", "192.168.1.2"), ("origin", origin.as_str())];
+        assert!(check(&options, &parts(Method::POST, &headers)).is_err(), "{origin:?}");
+    }
+}
+
+#[test]
 fn every_key_sent_must_be_right() {
     let cases: [(&str, Headers, Option<ApiError>); 9] = [
         ("k", &[("authorization", "Bearer k")], None),

@@ -21,7 +21,7 @@ mod worker;
 pub use error::ApiError;
 pub use generate::{Job, Scope, start};
 pub use generation::{Generation, ScoredToken, Update};
-pub use options::ServerOptions;
+pub use options::{HostAddresses, ServerOptions};
 pub use router::router;
 pub use serve::serve;
 pub use state::{DEFAULT_NAME, Models, SamplingDefaults, ServedModel, ServerState};

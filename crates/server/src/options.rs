@@ -4,12 +4,24 @@ use std::time::Duration;
 
 use jiff::Zoned;
 
+/// Which IP addresses in a Host header name this server. An address cannot be rebound to another machine as a name can,
+/// so a server that is meant to be reached from elsewhere may take any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostAddresses {
+    /// Loopback ones.
+    Loopback,
+    /// All of them.
+    Any,
+}
+
 /// How the server guards and bounds itself. `Default` is safe for a loopback address.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
     /// Host names that the server answers to besides loopback names and addresses; the hosts of web pages that may
     /// call it, too. Compared without case or port.
     pub allowed_hosts: Vec<String>,
+    /// IP addresses that the server answers to. Web pages on other machines may not call it under either.
+    pub host_addresses: HostAddresses,
     /// Clients must send this key. `None` asks for none; an empty key lets nobody in.
     pub api_key: Option<String>,
     /// Longest request body, in bytes.
@@ -44,6 +56,7 @@ impl Default for ServerOptions {
     fn default() -> Self {
         Self {
             allowed_hosts: Vec::new(),
+            host_addresses: HostAddresses::Loopback,
             api_key: None,
             n_body_bytes_max: 32 << 20,
             n_body_bytes_total_max: 256 << 20,

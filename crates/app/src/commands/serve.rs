@@ -1,10 +1,10 @@
 //! `tokbar serve`.
 
 use std::fmt::Display;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use anyhow::{Context, Result, bail};
-use tokbar_server::{Models, ServerOptions, ServerState};
+use tokbar_server::{HostAddresses, Models, ServerOptions, ServerState};
 
 use crate::cli::ServeArgs;
 use crate::lifecycle::{self, Loaded};
@@ -50,12 +50,17 @@ fn check_exposure(args: &ServeArgs) -> Result<()> {
 }
 
 fn options(args: &ServeArgs) -> ServerOptions {
-    ServerOptions { allowed_hosts: args.allow_hosts.clone(), api_key: args.api_key.clone(), ..ServerOptions::default() }
+    ServerOptions {
+        allowed_hosts: args.allow_hosts.clone(),
+        host_addresses: if args.host.is_loopback() { HostAddresses::Loopback } else { HostAddresses::Any },
+        api_key: args.api_key.clone(),
+        ..ServerOptions::default()
+    }
 }
 
 fn announce(address: SocketAddr, loaded: &Loaded, has_key: bool) {
     let host = match address.ip() {
-        IpAddr::V4(ip) if ip.is_loopback() => "localhost".to_owned(),
+        ip if ip == Ipv4Addr::LOCALHOST || ip.is_unspecified() => "localhost".to_owned(),
         IpAddr::V6(ip) => format!("[{ip}]"),
         ip => ip.to_string(),
     };

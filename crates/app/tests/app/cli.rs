@@ -1,6 +1,7 @@
 //! The command line on the real model.
 
-use std::net::TcpListener;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 
 use serde_json::Value;
 
@@ -80,4 +81,15 @@ fn listening_beyond_this_machine_needs_a_key() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("--api-key"), "{said}");
+}
+
+#[test]
+fn a_server_for_other_machines_answers_to_its_address() {
+    let server = Server::start_with(&smollm2(), &["--host", "0.0.0.0", "--api-key", "k"]);
+    let mut stream = TcpStream::connect(server.address()).expect("it listens");
+    let request = "GET /health HTTP/1.1\r\nHost: 192.0.2.1:8000\r\nConnection: close\r\n\r\n";
+    stream.write_all(request.as_bytes()).expect("it reads");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("it answers");
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
 }
