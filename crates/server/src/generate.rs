@@ -50,6 +50,11 @@ pub async fn start(state: &ServerState, model: &Arc<ServedModel>, job: Job) -> R
     let is_answer = matches!(job.prompts.first(), Some(Prompt::Chat { .. }));
     let mut job = job;
     let prompts = tokenize(state, model, std::mem::take(&mut job.prompts)).await?;
+    if is_answer && prompts.iter().any(Vec::is_empty) {
+        let detail =
+            "the chat template wrote nothing for this conversation; check its messages and chat_template_kwargs";
+        return Err(ApiError::Prompt { detail: detail.to_owned() });
+    }
     for prompt in &prompts {
         check_length(model, prompt.len(), job.max_tokens)?;
     }

@@ -130,6 +130,7 @@ fn templates_that_fail() {
         (Some("{{ raise_exception('roles must alternate') }}"), "roles must alternate"),
         (Some("{% for a in range(9999) %}{% for b in range(9999) %}x{% endfor %}{% endfor %}"), "template"),
         (Some("{{ messages[7].content.nothing }}"), "template"),
+        (Some("{{ nothing }}"), "the chat template wrote nothing"),
         (None, "no chat template"),
     ];
     for (template, part) in cases {
