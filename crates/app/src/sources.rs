@@ -8,7 +8,7 @@ use anyhow::{Context, Result, anyhow};
 use directories::{BaseDirs, ProjectDirs};
 use tokbar_hub::checkpoint::{Checkpoint, CheckpointError};
 use tokbar_hub::download::{self, DownloadOptions};
-use tokbar_hub::gguf::{self, Existing, ImportOptions, ImportReport};
+use tokbar_hub::gguf::{self, ImportOptions, ImportReport};
 use tokbar_hub::resolve::{self, ResolveError, cache_dir, resolve};
 
 use crate::progress;
@@ -85,14 +85,21 @@ fn download(id: &str, cache: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Imports `file` as `folder`, with a progress bar.
+/// Imports `file` as `folder`, with a progress bar. `go_on` is asked after every piece; `Break` cancels.
 ///
 /// # Errors
-/// When the file cannot be imported; nothing is left behind then.
-pub fn import(file: &Path, folder: &Path, quantize: Option<u8>, existing: Existing) -> Result<ImportReport> {
-    let options = ImportOptions { quantize: quantize.map(u32::from), existing, ..ImportOptions::default() };
+/// When the file cannot be imported or the import was cancelled; nothing is left behind then.
+pub fn import(
+    file: &Path,
+    folder: &Path,
+    options: &ImportOptions,
+    go_on: &mut dyn FnMut() -> ControlFlow<()>,
+) -> Result<ImportReport> {
     let bar = progress::bytes("Importing");
-    let report = gguf::import(file, folder, &options, &mut |now| progress::show(&bar, now.n_bytes_done, now.n_bytes));
+    let report = gguf::import(file, folder, options, &mut |now| {
+        progress::show(&bar, now.n_bytes_done, now.n_bytes);
+        go_on()
+    });
     bar.finish_and_clear();
     report.with_context(|| format!("cannot import {}", file.display()))
 }
@@ -102,7 +109,7 @@ fn imported(file: &Path) -> Result<Source> {
     let name = file.file_stem().map_or_else(|| "model".to_owned(), |stem| stem.to_string_lossy().into_owned());
     let dir = imports_dir()?.join(format!("{name}-{:016x}", stamp(file)?));
     if !dir.join("config.json").is_file() {
-        import(file, &dir, None, Existing::ReplaceOurs)?;
+        import(file, &dir, &ImportOptions::default(), &mut || ControlFlow::Continue(()))?;
     }
     Ok(Source { name, dir })
 }

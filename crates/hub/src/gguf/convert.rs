@@ -16,6 +16,9 @@ const N_WEIGHTS_AT_ONCE: usize = 1 << 20;
 /// The smallest magnitude that rounds to infinity in f16.
 const F16_OVERFLOW: f32 = 65520.0;
 
+/// Hears how many bytes of the source are dealt with; an error ends the conversion.
+pub type Done<'a> = dyn FnMut(u64) -> Result<(), ImportError> + 'a;
+
 /// Buffers that one tensor after another reuses.
 pub struct Converter<'a> {
     gguf: &'a Gguf,
@@ -62,7 +65,7 @@ impl<'a> Converter<'a> {
         entry: &Entry<'_>,
         shard: &mut ShardWriter,
         regions: &[Region],
-        done: &mut dyn FnMut(u64),
+        done: &mut Done<'_>,
     ) -> Result<(), ImportError> {
         let rows = Rows::of(entry)?;
         let mut store = entry.store;
@@ -90,7 +93,7 @@ impl<'a> Converter<'a> {
                 }
             }
             row_idx += n;
-            done(row_idx as u64 * rows.n_bytes as u64);
+            done(row_idx as u64 * rows.n_bytes as u64)?;
         }
         Ok(())
     }

@@ -45,6 +45,8 @@ pub enum ImportError {
     SourceInside { path: PathBuf },
     #[error("{path} is not a folder. Choose another destination.")]
     NotAFolder { path: PathBuf },
+    #[error("the import was cancelled. Run the command again to import the file.")]
+    Cancelled,
     #[error("another import is writing {path} right now. Wait for it to end.")]
     Busy { path: PathBuf },
     #[error("{path} needs {needed} bytes but its disk has {free} free. Free some space or choose another disk.")]

@@ -1,5 +1,6 @@
 //! A GGUF file becomes an MLX folder: config.json, safetensors, tokenizer and generation settings.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
@@ -7,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::affine::BITS;
 use super::architecture::Architecture;
 use super::config;
-use super::convert::Converter;
+use super::convert::{Converter, Done};
 use super::error::ImportError;
 use super::plan::{Entry, Plan, Store};
 use super::reader::Gguf;
@@ -64,12 +65,13 @@ pub struct ImportReport {
     pub n_floats: usize,
 }
 
-/// Imports the GGUF file `src` into the folder `dst`, which appears whole or, on any error, not at all.
+/// Imports the GGUF file `src` into the folder `dst`, which appears whole or, on any error, not at all. `progress` is told
+/// after every piece; `Break` cancels.
 pub fn import(
     src: &Path,
     dst: &Path,
     options: &ImportOptions,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<ImportReport, ImportError> {
     if let Some(bits) = options.quantize.filter(|bits| !BITS.contains(bits)) {
         return Err(ImportError::Bits { bits });
@@ -143,7 +145,7 @@ fn write_weights(
     plan: &Plan<'_>,
     staging: &Staging,
     options: &ImportOptions,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<usize, ImportError> {
     let n_bytes = plan.entries.iter().map(|entry| entry.tensor.n_bytes).sum();
     let mut converter = Converter::new(gguf);
@@ -155,7 +157,10 @@ fn write_weights(
             1 => "model.safetensors".to_owned(),
             n => format!("model-{:05}-of-{n:05}.safetensors", idx + 1),
         };
-        let mut done = |n_shard| progress(Progress { n_bytes_done: n_before + n_shard, n_bytes });
+        let mut done = |n_shard| match progress(Progress { n_bytes_done: n_before + n_shard, n_bytes }) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(ImportError::Cancelled),
+        };
         let names = write_shard(&mut converter, entries, &staging.dir().join(&name), &mut done)?;
         places.extend(names.into_iter().map(|tensor| (tensor, json!(name))));
         n_before += entries.iter().map(|entry| entry.tensor.n_bytes).sum::<u64>();
@@ -172,7 +177,7 @@ fn write_shard(
     converter: &mut Converter<'_>,
     entries: &[Entry<'_>],
     path: &Path,
-    done: &mut dyn FnMut(u64),
+    done: &mut Done<'_>,
 ) -> Result<Vec<String>, ImportError> {
     let slots: Vec<_> = entries.iter().flat_map(Entry::slots).collect();
     let mut shard = ShardWriter::create(path, &slots).map_err(ImportError::io("create", path))?;

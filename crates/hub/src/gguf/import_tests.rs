@@ -13,7 +13,7 @@ use crate::safetensors::Header;
 fn imported(file: &Builder, options: &ImportOptions) -> (TempDir, PathBuf, Result<ImportReport, ImportError>) {
     let dir = tempfile::tempdir().unwrap();
     let dst = dir.path().join("out");
-    let result = import(&file.write(dir.path()), &dst, options, &mut |_| {});
+    let result = import(&file.write(dir.path()), &dst, options, &mut |_| ControlFlow::Continue(()));
     (dir, dst, result)
 }
 
@@ -200,7 +200,11 @@ fn progress_ends_at_the_whole() {
     let dir = tempfile::tempdir().unwrap();
     let src = tiny("llama", Kind::Q4_1).write(dir.path());
     let mut seen: Vec<Progress> = Vec::new();
-    import(&src, &dir.path().join("out"), &ImportOptions::default(), &mut |progress| seen.push(progress)).unwrap();
+    import(&src, &dir.path().join("out"), &ImportOptions::default(), &mut |progress| {
+        seen.push(progress);
+        ControlFlow::Continue(())
+    })
+    .unwrap();
     assert!(seen.is_sorted_by_key(|progress| progress.n_bytes_done));
     let last = seen.last().unwrap();
     assert_eq!(last.n_bytes_done, last.n_bytes);
@@ -232,7 +236,9 @@ fn unusable_models_are_named_and_leave_nothing() {
 fn folders_of_others_are_not_replaced() {
     let dir = tempfile::tempdir().unwrap();
     let (src, dst) = (tiny("llama", Kind::Q4_0).write(dir.path()), dir.path().join("out"));
-    let run = |existing| import(&src, &dst, &ImportOptions { existing, ..ImportOptions::default() }, &mut |_| {});
+    let run = |existing| {
+        import(&src, &dst, &ImportOptions { existing, ..ImportOptions::default() }, &mut |_| ControlFlow::Continue(()))
+    };
     fs::create_dir(&dst).unwrap();
     run(Existing::ReplaceOurs).unwrap();
     run(Existing::ReplaceOurs).unwrap();
@@ -247,7 +253,7 @@ fn folders_of_others_are_not_replaced() {
     assert!(dst.join("tokenizer.json").exists());
     fs::write(dst.join(MARKER), "{}").unwrap();
     let inside = tiny("llama", Kind::Q4_0).write(&dst);
-    let result = import(&inside, &dst, &ImportOptions::default(), &mut |_| {});
+    let result = import(&inside, &dst, &ImportOptions::default(), &mut |_| ControlFlow::Continue(()));
     assert!(matches!(result, Err(ImportError::SourceInside { .. })) && inside.exists());
     fs::remove_dir_all(&dst).unwrap();
     fs::write(&dst, "a file").unwrap();
@@ -262,13 +268,22 @@ fn leftovers_of_a_killed_import_do_not_matter() {
     fs::create_dir(dir.path().join(".out.import")).unwrap();
     fs::write(dir.path().join(".out.import/model.safetensors"), "half").unwrap();
     fs::write(dir.path().join(".out.import.lock"), "").unwrap();
-    import(&src, &dst, &ImportOptions::default(), &mut |_| {}).unwrap();
+    import(&src, &dst, &ImportOptions::default(), &mut |_| ControlFlow::Continue(())).unwrap();
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
 
     let lock = fs::File::create(dir.path().join(".out.import.lock")).unwrap();
     lock.lock().unwrap();
-    let result = import(&src, &dst, &ImportOptions::default(), &mut |_| {});
+    let result = import(&src, &dst, &ImportOptions::default(), &mut |_| ControlFlow::Continue(()));
     assert!(matches!(result, Err(ImportError::Busy { .. })));
+}
+
+#[test]
+fn a_cancelled_import_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let src = tiny("llama", Kind::Q4_0).write(dir.path());
+    let result = import(&src, &dir.path().join("out"), &ImportOptions::default(), &mut |_| ControlFlow::Break(()));
+    assert!(matches!(result, Err(ImportError::Cancelled)));
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
 }
 
 #[test]
@@ -298,7 +313,7 @@ fn flipped_bytes_never_panic_or_leave_anything() {
         let mut copy = bytes.clone();
         copy[at] ^= 1 << (at % 8);
         fs::write(&src, &copy).unwrap();
-        match import(&src, &dst, &ImportOptions::default(), &mut |_| {}) {
+        match import(&src, &dst, &ImportOptions::default(), &mut |_| ControlFlow::Continue(())) {
             Ok(_) => fs::remove_dir_all(&dst).unwrap(),
             Err(error) => assert!(!error.to_string().is_empty()),
         }

@@ -1,5 +1,6 @@
 use std::env;
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -19,7 +20,7 @@ fn published(name: &str) -> PathBuf {
 fn imported(name: &str) -> (TempDir, ImportReport, Checkpoint) {
     let dir = tempfile::tempdir().unwrap();
     let dst = dir.path().join("model");
-    let report = import(&published(name), &dst, &ImportOptions::default(), &mut |_| {}).unwrap();
+    let report = import(&published(name), &dst, &ImportOptions::default(), &mut |_| ControlFlow::Continue(())).unwrap();
     let checkpoint = Checkpoint::open(&dst).unwrap();
     (dir, report, checkpoint)
 }
