@@ -39,7 +39,8 @@ pub fn folder(model: &str) -> Result<Source> {
 fn present(model: &str, cache: Option<&Path>) -> Result<resolve::Source> {
     let found = resolve(model, cache);
     let Some(cache) = cache.filter(|_| lacks_files(model, &found)) else {
-        return Ok(found?);
+        let missing = || format!("there is no file or folder {model}");
+        return if is_path(model) { found.with_context(missing) } else { Ok(found?) };
     };
     if is_offline() {
         return found.with_context(|| format!("HF_HUB_OFFLINE forbids to download `{model}`"));
@@ -48,10 +49,16 @@ fn present(model: &str, cache: Option<&Path>) -> Result<resolve::Source> {
     Ok(resolve(model, Some(cache))?)
 }
 
+/// Whether `model` means something on this disk rather than a Hub id: its folder exists, or it is a dangling link.
+fn is_path(model: &str) -> bool {
+    let path = Path::new(model);
+    path.is_symlink() || path.parent().is_some_and(|parent| parent.is_dir() && parent != Path::new(""))
+}
+
 /// Whether the Hub may have what is missing: the cache knows nothing of the model, or has a part of it.
 fn lacks_files(model: &str, found: &Result<resolve::Source, ResolveError>) -> bool {
     match found {
-        Err(ResolveError::NotInCache { .. } | ResolveError::Incomplete { .. }) => true,
+        Err(ResolveError::NotInCache { .. } | ResolveError::Incomplete { .. }) => !is_path(model),
         // Other programs make the folder first and fill it then.
         Ok(resolve::Source::Folder(dir)) if !Path::new(model).exists() => matches!(
             Checkpoint::open(dir),

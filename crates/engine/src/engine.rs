@@ -30,7 +30,7 @@ pub struct EngineOptions {
 
 impl Default for EngineOptions {
     fn default() -> Self {
-        Self { token_budget: 2048, n_rows_max: 32, n_waiting_max: 256, kv_budget_bytes: None }
+        Self { token_budget: 512, n_rows_max: 32, n_waiting_max: 256, kv_budget_bytes: None }
     }
 }
 

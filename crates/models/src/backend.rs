@@ -9,7 +9,6 @@ use tokbar_engine::{
     StepOutput, TokenId,
 };
 
-use crate::LoadResult;
 use crate::cache::KvCache;
 use crate::cut::{Part, cut, n_tokens};
 use crate::families::Model;
@@ -19,6 +18,7 @@ use crate::mx::{self, Array, Cut, Device};
 use crate::pass::{Pass, PassRow};
 use crate::sample::{Counts, SampleRow, Sampled, sample, score};
 use crate::weights::LoadProgress;
+use crate::{LoadError, LoadResult};
 
 /// Most steps in flight.
 const N_IN_FLIGHT_MAX: usize = 2;
@@ -57,7 +57,7 @@ impl MlxBackend {
     /// When a file is missing, damaged or contradicts another, the architecture is unknown, or memory runs out.
     pub fn load(dir: &Path, options: &LoadOptions, progress: &mut dyn FnMut(LoadProgress)) -> LoadResult<Self> {
         let loaded = load(dir, options, progress)?;
-        Ok(Self {
+        let mut backend = Self {
             model: loaded.model,
             info: loaded.info,
             summary: loaded.summary,
@@ -65,7 +65,29 @@ impl MlxBackend {
             n_pass_max: if loaded.device == Device::Cpu { N_PASS_CPU } else { usize::MAX },
             sequences: HashMap::new(),
             in_flight: VecDeque::new(),
-        })
+        };
+        backend.probe(dir)?;
+        Ok(backend)
+    }
+
+    /// Runs one token, so that weights that are no numbers are found now and not by whoever asks first.
+    fn probe(&mut self, dir: &Path) -> LoadResult<()> {
+        let id = SequenceId(u64::MAX);
+        let sampling = Arc::new(SamplingOptions { n_logprobs: Some(0), ..SamplingOptions::default() });
+        let input = RowInput::Tokens(vec![0]);
+        let row = Row { sequence: id, start: 0, input, output: RowOutput::Sample { uniform: 0.0 } };
+        let output = self
+            .open(id, &Opening { sampling, prompt: &[0], output: &[] })
+            .and_then(|()| self.submit(&Step { rows: vec![row] }))
+            .and_then(|()| self.collect());
+        self.close(id);
+        let unsound = |detail: String| LoadError::Unsound { dir: dir.to_owned(), detail };
+        let output = output.map_err(|error| unsound(error.to_string()))?;
+        let mut tokens = output.rows.into_iter().filter_map(|row| row.token);
+        if tokens.any(|token| token.logprob.is_finite()) {
+            return Ok(());
+        }
+        Err(unsound("its weights or config.json make scores that are not finite numbers".to_owned()))
     }
 
     /// What was loaded.

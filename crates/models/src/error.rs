@@ -50,6 +50,14 @@ pub enum LoadError {
     /// A safetensors file breaks the format.
     #[error(transparent)]
     Safetensors(#[from] SafetensorsError),
+    /// The network was built, but does not compute anything sensible.
+    #[error("{} cannot be used: {detail}; download it again, or pick another checkpoint", dir.display())]
+    Unsound {
+        /// The checkpoint's folder.
+        dir: PathBuf,
+        /// What its first step made.
+        detail: String,
+    },
     /// The shards contradict their index or each other.
     #[error("{}: {detail}; download it again", path.display())]
     Index {

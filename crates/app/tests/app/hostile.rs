@@ -85,6 +85,22 @@ fn an_unknown_model_type_names_the_known_ones() {
 }
 
 #[test]
+fn weights_that_are_no_numbers_are_refused_at_load() {
+    let model = model_with("config.json", |config| config["rms_norm_eps"] = json!(0.5));
+    let weights = model.path().join("model.safetensors");
+    let mut bytes = fs::read(&weights).expect("the weights are there");
+    let n_header = u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes"));
+    let header: Value = serde_json::from_slice(&bytes[8..8 + n_header as usize]).expect("JSON");
+    let offsets = &header["model.norm.weight"]["data_offsets"];
+    let at = 8 + n_header as usize + offsets[0].as_u64().expect("an offset") as usize;
+    // Infinity or no number in f16, bf16 and f32 alike.
+    bytes[at..at + 4].copy_from_slice(&[0xff; 4]);
+    fs::remove_file(&weights).expect("the link can go");
+    fs::write(&weights, bytes).expect("the file is written");
+    check_serve_fails(model.path(), &["not finite", "download"]);
+}
+
+#[test]
 fn a_missing_shard_is_named() {
     let model = model_with("config.json", |_| {});
     fs::remove_file(model.path().join("model.safetensors")).expect("the link can go");
@@ -113,6 +129,10 @@ fn a_truncated_gguf_leaves_nothing_behind() {
 #[test]
 fn a_model_that_is_not_there_says_where_it_was_looked_for() {
     check_exit(&["info", "no/such-model"], &["no/such-model"]);
+    let dir = tempfile::tempdir().expect("a folder");
+    let path = dir.path().join("mistyped");
+    let path = path.to_str().expect("UTF-8");
+    check_exit(&["info", path], &[path, "no file or folder"]);
 }
 
 /// SmolLM2's folder with one JSON file changed; the rest are links.

@@ -35,10 +35,18 @@ fn top_k(fields: &mut Fields) -> Result<Option<usize>, ApiError> {
     Ok(top_k.map(|top_k| usize::try_from(top_k).unwrap_or(0)))
 }
 
+/// Tokens that one call may bias.
+const N_BIASES_MAX: usize = 1024;
+
 /// An object from token id to bias.
 fn logit_bias(fields: &mut Fields) -> Result<BTreeMap<u32, f32>, ApiError> {
     let path = fields.path("logit_bias");
     let Some(biases) = fields.object("logit_bias")? else { return Ok(BTreeMap::new()) };
+    let biases = biases.into_map();
+    if biases.len() > N_BIASES_MAX {
+        let detail = format!("has {} tokens, but may have {N_BIASES_MAX}; send fewer", biases.len());
+        return Err(ApiError::invalid(path, detail));
+    }
     let bias = |(token, bias): (String, Value)| {
         let id = token.parse::<u32>().map_err(|_| {
             ApiError::invalid(path.clone(), format!("must have token ids as keys, and {token:?} is none"))
@@ -48,7 +56,7 @@ fn logit_bias(fields: &mut Fields) -> Result<BTreeMap<u32, f32>, ApiError> {
             None => Err(must_be(format!("{path}.{token}"), "a number", &bias)),
         }
     };
-    biases.into_map().into_iter().map(bias).collect()
+    biases.into_iter().map(bias).collect()
 }
 
 /// # Errors
