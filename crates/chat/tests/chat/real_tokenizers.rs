@@ -117,5 +117,5 @@ fn check_render(model: &TextModel, template: &ChatTemplate, case: &Value) {
 #[test]
 fn ends_of_sequence_come_from_the_checkpoint() {
     let eos = FAMILIES.each_ref().map(|family| family.model.tokenizer.eos().to_vec());
-    assert_eq!(eos, [vec![2], vec![1, 106]]);
+    assert_eq!(eos, [vec![0, 2], vec![1, 106]]);
 }
