@@ -24,7 +24,7 @@ use crate::{LoadError, LoadResult};
 const N_IN_FLIGHT_MAX: usize = 2;
 
 /// Most tokens that run through the network at once on a CPU.
-const N_PASS_CPU: usize = 256;
+const N_PASS_CPU: usize = 512;
 
 /// Most logits computed at once when a prompt is scored, in elements.
 const N_SCORE_LOGITS_MAX: usize = 1 << 24;

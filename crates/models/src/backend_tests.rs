@@ -206,12 +206,12 @@ fn mlx_errors_come_back() {
 fn long_steps_run_in_passes_and_give_what_short_steps_give() {
     let mut backend = backend("mistral_window");
     let sampling = SamplingOptions { n_logprobs: Some(0), ..SamplingOptions::default() };
-    let prompts = [prompt("long a", 300), prompt("long b", 350)];
+    let prompts = [prompt("long a", 500), prompt("long b", 550)];
     let targets = |from: usize, to: usize, tokens: &[u32]| tokens[from + 1..tokens.len().min(to + 1)].to_vec();
     let mut run = |n_chunk: usize, first_id: u64| {
         let ids = [0, 1].map(|i| open(&mut backend, first_id + i as u64, &prompts[i], &sampling));
         let mut results = [Vec::new(), Vec::new()];
-        for from in (0..350).step_by(n_chunk) {
+        for from in (0..550).step_by(n_chunk) {
             let rows = [0, 1].into_iter().filter(|&i| from < prompts[i].len()).map(|i| {
                 let to = prompts[i].len().min(from + n_chunk);
                 let uniform = (to == prompts[i].len()).then_some(0.0);
@@ -227,7 +227,7 @@ fn long_steps_run_in_passes_and_give_what_short_steps_give() {
         }
         results
     };
-    let (long, short) = (run(350, 0), run(50, 10));
+    let (long, short) = (run(550, 0), run(50, 10));
     for (long, short) in long.iter().zip(&short) {
         assert_eq!(long.len(), short.len());
         for (long, short) in long.iter().zip(short) {

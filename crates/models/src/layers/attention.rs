@@ -6,7 +6,7 @@ use crate::pass::{Pass, Span};
 use crate::weights::Kernels;
 
 /// Queries that the plain path scores at a time: bounds the score matrix and skips keys after the block.
-const N_QUERY_BLOCK: usize = 256;
+const N_QUERY_BLOCK: usize = 128;
 
 /// Sizes of a layer's attention.
 #[derive(Clone, Copy, Debug)]
