@@ -95,6 +95,7 @@ pub(crate) fn build(
     let family = families::find(config.model_type()?)?;
     let weights = files.load(compute, config.quantization()?, progress)?;
     let model = (family.load)(config, &weights)?;
+    weights.flush()?;
     let left_over = weights.left_over();
     if !left_over.is_empty() {
         let examples = left_over.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(", ");

@@ -11,6 +11,9 @@ use crate::config::{Mode, Quantization, QuantizationConfig, read_json};
 use crate::mx::{self, Array, Dtype, Packed, Packing};
 use crate::{LoadError, LoadResult};
 
+/// Bytes of tensors that are read together.
+const N_PENDING_BYTES: usize = 64 << 20;
+
 /// How tensors become operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compute {
@@ -96,7 +99,15 @@ impl WeightFiles {
             tensors.extend(mx::load_safetensors(path)?);
         }
         let progress = RefCell::new((LoadProgress { n_bytes: 0, n_bytes_total: self.n_bytes() }, progress));
-        Ok(Weights { tensors: RefCell::new(tensors), quantization, compute, n_bytes: Cell::new(0), progress })
+        Ok(Weights {
+            tensors: RefCell::new(tensors),
+            quantization,
+            compute,
+            n_bytes: Cell::new(0),
+            pending: RefCell::default(),
+            n_pending: Cell::new(0),
+            progress,
+        })
     }
 }
 
@@ -142,6 +153,9 @@ pub struct Weights<'p> {
     quantization: Option<QuantizationConfig>,
     compute: Compute,
     n_bytes: Cell<usize>,
+    /// Kept, but not computed yet, and their bytes.
+    pending: RefCell<Vec<Array>>,
+    n_pending: Cell<usize>,
     progress: RefCell<(LoadProgress, &'p mut dyn FnMut(LoadProgress))>,
 }
 
@@ -175,6 +189,13 @@ impl<'p> Weights<'p> {
     /// Names of the tensors nobody took.
     pub fn left_over(&self) -> Vec<String> {
         self.tensors.borrow().keys().cloned().collect()
+    }
+
+    /// Computes what was kept since the last time.
+    pub fn flush(&self) -> LoadResult<()> {
+        self.n_pending.set(0);
+        let pending = self.pending.take();
+        Ok(mx::eval(&pending.iter().collect::<Vec<_>>())?)
     }
 
     /// Bytes of all tensors taken, as they are kept.
@@ -216,7 +237,7 @@ impl At<'_, '_> {
         self.weights.compute.dtype
     }
 
-    /// A tensor of floats in the compute type, read from disk now.
+    /// A tensor of floats in the compute type.
     ///
     /// # Errors
     /// When it is missing, has another shape, or holds no floats.
@@ -225,7 +246,7 @@ impl At<'_, '_> {
         self.keep(array)
     }
 
-    /// The matrix `weight`, packed or not, not read from disk yet: pass it to [`At::keep_matrix`].
+    /// The matrix `weight`, packed or not; pass what it becomes to [`At::keep_matrix`].
     pub fn matrix(&self, n_out: i32, n_in: i32) -> LoadResult<Matrix> {
         if !self.weights.contains(&self.at("scales").path) {
             return Ok(Matrix::Dense(self.floats("weight", &[n_out, n_in])?));
@@ -241,7 +262,7 @@ impl At<'_, '_> {
         }
     }
 
-    /// Reads a matrix from disk and counts it.
+    /// Keeps a matrix: see [`At::keep`].
     pub fn keep_matrix(&self, matrix: Matrix) -> LoadResult<Matrix> {
         Ok(match matrix {
             Matrix::Dense(array) => Matrix::Dense(self.keep(array)?),
@@ -254,10 +275,16 @@ impl At<'_, '_> {
         })
     }
 
-    /// Computes an array now, so that what it was made from can go, and counts its bytes.
+    /// Has an array computed soon, so that what it was made from can go, and counts its bytes. Together, so that files are
+    /// read by several threads.
     pub fn keep(&self, array: Array) -> LoadResult<Array> {
-        mx::eval(&[&array])?;
-        self.weights.n_bytes.set(self.weights.n_bytes.get() + array.nbytes());
+        let weights = self.weights;
+        weights.n_bytes.set(weights.n_bytes.get() + array.nbytes());
+        weights.pending.borrow_mut().push(array.clone());
+        weights.n_pending.set(weights.n_pending.get() + array.nbytes());
+        if weights.n_pending.get() >= N_PENDING_BYTES {
+            weights.flush()?;
+        }
         Ok(array)
     }
 

@@ -49,7 +49,7 @@ const N_BLOCK_VIEWS: usize = 4;
 const N_PRODUCT_MAX: usize = 1_000_000;
 
 /// Bytes of dense matrices that are worth copying into one.
-const N_STACK_BYTES_MAX: usize = 4 << 20;
+const N_STACK_BYTES_MAX: usize = 1 << 20;
 
 /// Multiplications of each of those small products.
 const N_BLOCK_PRODUCT: usize = 500_000;
@@ -93,9 +93,6 @@ impl Linear {
             [bias] => Some((*bias).clone()),
             biases => Some(mx::concatenate(biases, 0)?),
         };
-        if let Some(bias) = &bias {
-            mx::eval(&[bias])?;
-        }
         Ok(Self { weights, bias })
     }
 
@@ -172,7 +169,6 @@ impl Dense {
             }
         }
         let whole = mx::transpose(stored)?;
-        mx::eval(&std::iter::once(&whole).chain(blocks.iter().flatten()).collect::<Vec<_>>())?;
         Ok(Self { whole, blocks })
     }
 

@@ -44,7 +44,6 @@ impl RmsNorm {
             Kernels::Fused => weight.clone(),
             Kernels::Plain => mx::multiply(weight, &mx::scalar(n.sqrt()))?,
         };
-        mx::eval(&[&weight])?;
         Ok(Self { kernels, weight, eps, eps_sum: Array::from_slice(&[n * eps], &[1, 1]) })
     }
 
@@ -78,7 +77,6 @@ impl HeadNorm {
     pub fn new(first: RmsNorm, n_first: i32, other: RmsNorm, n_other: i32) -> Result<Self> {
         let rows = |norm: &RmsNorm, n: i32| mx::broadcast_to(&norm.weight, &[n, norm.weight.dim(-1)]);
         let weight = mx::concatenate(&[&rows(&first, n_first)?, &rows(&other, n_other)?], 0)?;
-        mx::eval(&[&weight])?;
         Ok(Self { first, other, n_first, weight })
     }
 
