@@ -239,3 +239,7 @@ impl Matrix {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "linear_tests.rs"]
+mod tests;
