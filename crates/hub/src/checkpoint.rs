@@ -153,7 +153,9 @@ fn object(path: &Path, cap: u64) -> Result<Option<Map<String, Value>>, Checkpoin
     // Before opening: a pipe would block until somebody writes to it.
     let n_bytes = match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Ok(meta) if !meta.is_file() => return Ok(None),
+        Ok(meta) if !meta.is_file() => {
+            return Err(CheckpointError::Damaged { path: path.to_owned(), problem: "it is no plain file".to_owned() });
+        }
         meta => meta.map_err(io)?.len(),
     };
     if n_bytes > cap {
@@ -188,8 +190,11 @@ fn quantization(config: &Map<String, Value>) -> Option<Quantization> {
     })
 }
 
-/// Headers of all files of weights, by path. What the index promises must be there.
-fn headers(dir: &Path) -> Result<BTreeMap<PathBuf, Header>, CheckpointError> {
+/// Headers of the weight files in `dir`, by path. What the index promises must be there.
+///
+/// # Errors
+/// When there are no weights, a shard or a tensor of the index is missing, or a file breaks the format.
+pub fn headers(dir: &Path) -> Result<BTreeMap<PathBuf, Header>, CheckpointError> {
     let index_path = dir.join(INDEX);
     let Some(index) = object(&index_path, N_INDEX_BYTES_MAX)? else {
         return unindexed(dir)?.into_iter().map(|path| Ok((path.clone(), Header::read(&path)?))).collect();

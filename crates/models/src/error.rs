@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tokbar_hub::safetensors::SafetensorsError;
+use tokbar_hub::checkpoint::CheckpointError;
 
 use crate::mx;
 
@@ -33,23 +33,9 @@ pub enum LoadError {
         /// All families and aliases.
         supported: String,
     },
-    /// The folder holds no weights.
-    #[error("{} holds no model*.safetensors; point at a folder in Hugging Face or MLX layout", dir.display())]
-    NoWeights {
-        /// The checkpoint's folder.
-        dir: PathBuf,
-    },
-    /// The index names a file that is not there.
-    #[error("shard {file} is missing from {}; download the checkpoint again", dir.display())]
-    MissingShard {
-        /// File name in the index.
-        file: String,
-        /// The checkpoint's folder.
-        dir: PathBuf,
-    },
-    /// A safetensors file breaks the format.
+    /// The weight files are missing, incomplete or damaged.
     #[error(transparent)]
-    Safetensors(#[from] SafetensorsError),
+    Files(#[from] CheckpointError),
     /// The network was built, but does not compute anything sensible.
     #[error("{} cannot be used: {detail}; download it again, or pick another checkpoint", dir.display())]
     Unsound {
@@ -58,13 +44,13 @@ pub enum LoadError {
         /// What its first step made.
         detail: String,
     },
-    /// The shards contradict their index or each other.
-    #[error("{}: {detail}; download it again", path.display())]
-    Index {
-        /// The file.
+    /// Two shards hold the same tensor.
+    #[error("{}: tensor {name} is in an earlier shard too; download the checkpoint again", path.display())]
+    TensorTwice {
+        /// Full name.
+        name: String,
+        /// The later shard.
         path: PathBuf,
-        /// What is wrong.
-        detail: String,
     },
     /// The family needs a tensor that the checkpoint lacks.
     #[error("the checkpoint lacks tensor {name}; it is incomplete or config.json describes another model")]

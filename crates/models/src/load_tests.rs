@@ -58,7 +58,7 @@ fn damaged_files_are_refused_by_name() {
     let cases: &[(SpoilFiles, &str)] = &[
         (|dir| std::fs::remove_file(dir.join("config.json")).unwrap(), "config.json"),
         (|dir| std::fs::write(dir.join("config.json"), b"{\xff").unwrap(), "is not JSON"),
-        (|dir| std::fs::remove_file(dir.join("model.safetensors")).unwrap(), "holds no model*.safetensors"),
+        (|dir| std::fs::remove_file(dir.join("model.safetensors")).unwrap(), "no weights in safetensors format"),
         (|dir| std::fs::write(dir.join("model.safetensors"), [0xff; 64]).unwrap(), "model.safetensors"),
         (|dir| std::fs::write(dir.join("model.safetensors"), (1_u64 << 60).to_le_bytes()).unwrap(), "header claims"),
         (
@@ -68,11 +68,9 @@ fn damaged_files_are_refused_by_name() {
             },
             "past the end",
         ),
-        (
-            |dir| write_index(dir, "model-00002-of-00002.safetensors"),
-            "shard model-00002-of-00002.safetensors is missing",
-        ),
-        (|dir| write_index(dir, "../model.safetensors"), "is no file name of a shard"),
+        (|dir| write_index(dir, "model-00002-of-00002.safetensors"), "`model-00002-of-00002.safetensors` is missing"),
+        (|dir| write_index(dir, "model.safetensors"), "tensor `b` is not in `model.safetensors`"),
+        (|dir| write_index(dir, "../model.safetensors"), "it names no plain file"),
         (|dir| std::fs::write(dir.join("model.safetensors.index.json"), "{}").unwrap(), "no weight_map"),
         (|dir| pipe(&dir.join("model.safetensors.index.json")), "no plain file"),
         (|dir| pipe(&dir.join("generation_config.json")), "no plain file"),
@@ -92,7 +90,7 @@ fn pipe(path: &Path) {
 }
 
 fn write_index(dir: &Path, shard: &str) {
-    let index = json!({"weight_map": {"a": "model.safetensors", "b": shard}});
+    let index = json!({"weight_map": {"model.norm.weight": "model.safetensors", "b": shard}});
     std::fs::write(dir.join("model.safetensors.index.json"), index.to_string()).unwrap();
 }
 
@@ -125,5 +123,5 @@ fn shards_that_hold_a_tensor_twice_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     Fixture::read("llama").write(dir.path());
     std::fs::copy(dir.path().join("model.safetensors"), dir.path().join("model-2.safetensors")).unwrap();
-    assert!(matches!(load(dir.path(), &LoadOptions::default(), &mut |_| {}), Err(LoadError::Index { .. })));
+    assert!(matches!(load(dir.path(), &LoadOptions::default(), &mut |_| {}), Err(LoadError::TensorTwice { .. })));
 }

@@ -1,13 +1,13 @@
 //! A checkpoint's tensors by name, checked and converted as families take them. Must not know any family.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
-use tokbar_hub::safetensors::{Dtype as StoredDtype, Header, TensorInfo};
+use tokbar_hub::checkpoint::headers;
+use tokbar_hub::safetensors::{Dtype as StoredDtype, TensorInfo};
 
-use crate::config::{Mode, Quantization, QuantizationConfig, read_json};
+use crate::config::{Mode, Quantization, QuantizationConfig};
 use crate::mx::{self, Array, Dtype, Packed, Packing};
 use crate::{LoadError, LoadResult};
 
@@ -55,15 +55,14 @@ impl WeightFiles {
     /// # Errors
     /// When there are none, a shard of the index is missing, or a file breaks the format.
     pub fn open(dir: &Path) -> LoadResult<Self> {
-        let paths = find_shards(dir)?;
-        let mut infos = BTreeMap::new();
-        for path in &paths {
-            for (name, info) in Header::read(path)?.tensors {
+        let (mut paths, mut infos) = (Vec::new(), BTreeMap::new());
+        for (path, header) in headers(dir)? {
+            for (name, info) in header.tensors {
                 if infos.insert(name.clone(), info).is_some() {
-                    let detail = format!("tensor {name} is in an earlier shard too");
-                    return Err(LoadError::Index { path: path.clone(), detail });
+                    return Err(LoadError::TensorTwice { name, path });
                 }
             }
+            paths.push(path);
         }
         Ok(Self { paths, infos })
     }
@@ -109,42 +108,6 @@ impl WeightFiles {
             progress,
         })
     }
-}
-
-fn find_shards(dir: &Path) -> LoadResult<Vec<PathBuf>> {
-    let index = dir.join("model.safetensors.index.json");
-    if index.exists() {
-        return indexed_shards(dir, &index);
-    }
-    let entries = std::fs::read_dir(dir).map_err(|source| LoadError::Read { path: dir.to_owned(), source })?;
-    let mut paths: Vec<_> =
-        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| is_weight_file(path)).collect();
-    paths.sort();
-    if paths.is_empty() { Err(LoadError::NoWeights { dir: dir.to_owned() }) } else { Ok(paths) }
-}
-
-fn is_weight_file(path: &Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    name.starts_with("model") && name.ends_with(".safetensors") && path.is_file()
-}
-
-fn indexed_shards(dir: &Path, index: &Path) -> LoadResult<Vec<PathBuf>> {
-    let wrong = |detail: &str| LoadError::Index { path: index.to_owned(), detail: detail.to_owned() };
-    let value = read_json(index)?;
-    let map = value.get("weight_map").and_then(Value::as_object).ok_or_else(|| wrong("it has no weight_map"))?;
-    let files: BTreeSet<_> = map.values().map(|file| file.as_str().unwrap_or_default()).collect();
-    let mut paths = Vec::new();
-    for file in files {
-        if Path::new(file).components().count() != 1 || !file.ends_with(".safetensors") {
-            return Err(wrong(&format!("{file:.200?} is no file name of a shard")));
-        }
-        let path = dir.join(file);
-        if !path.is_file() {
-            return Err(LoadError::MissingShard { file: file.to_owned(), dir: dir.to_owned() });
-        }
-        paths.push(path);
-    }
-    if paths.is_empty() { Err(wrong("its weight_map is empty")) } else { Ok(paths) }
 }
 
 /// Tensors not taken yet.
