@@ -1,8 +1,9 @@
 //! The seam between scheduling and tensors: one step is one forward pass over a batch of rows.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use crate::{SamplingOptions, SequenceId, TokenId};
+use crate::{BlockId, SamplingOptions, SequenceId, SnapshotId, TokenId};
 
 /// What runs forward passes. One OS thread owns it and every array behind it.
 ///
@@ -14,7 +15,7 @@ pub trait Backend {
 
     /// Makes room for a sequence and remembers how it is sampled.
     ///
-    /// A preempted sequence is closed and opened again under its id, and everything is computed anew.
+    /// A preempted sequence is closed and opened again under its id.
     ///
     /// # Errors
     /// When the sequence's state cannot be allocated.
@@ -38,6 +39,64 @@ pub trait Backend {
 
     /// Bytes the backend holds now: weights, KV caches and allocator cache.
     fn memory_bytes(&self) -> usize;
+
+    /// Keeps the KV of `positions` of an open sequence as `block`, beyond the sequence's end. Their step is submitted, and
+    /// may be in flight. Nothing is copied: sequence and block share the storage.
+    ///
+    /// # Errors
+    /// When the sequence does not hold the positions.
+    fn keep(&mut self, _id: SequenceId, _block: BlockId, _positions: Range<usize>) -> Result<(), StepError> {
+        Err(StepError::Device { detail: "this backend keeps no blocks".to_owned() })
+    }
+
+    /// Keeps the state of the layers that cannot be cut back (recurrent, sliding window), as it is after all positions
+    /// submitted so far.
+    ///
+    /// # Errors
+    /// When the sequence is not open.
+    fn snapshot(&mut self, _id: SequenceId, _snapshot: SnapshotId) -> Result<(), StepError> {
+        Err(StepError::Device { detail: "this backend keeps no snapshots".to_owned() })
+    }
+
+    /// Lets kept state go. Open sequences that started from it go on; unknown ids are ignored.
+    fn forget(&mut self, _kept: &[Kept]) {}
+
+    /// Kept state as bytes that [`import`](Backend::import) takes, in this or a later process with the same
+    /// [`ModelInfo::fingerprint`]. Waits for the device.
+    ///
+    /// # Errors
+    /// When the id is unknown or the device failed.
+    fn export(&mut self, _kept: Kept) -> Result<Vec<u8>, StepError> {
+        Err(StepError::Device { detail: "this backend exports nothing".to_owned() })
+    }
+
+    /// Brings exported state back under a new id. The bytes may come from anywhere: they are checked.
+    ///
+    /// # Errors
+    /// When they do not fit the model, or memory runs out; nothing is kept then.
+    fn import(&mut self, _kept: Kept, _bytes: &[u8]) -> Result<(), StepError> {
+        Err(StepError::Device { detail: "this backend imports nothing".to_owned() })
+    }
+}
+
+/// State that outlives its sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kept {
+    /// KV of a run of positions.
+    Block(BlockId),
+    /// State of the layers that cannot be cut back.
+    Snapshot(SnapshotId),
+}
+
+/// Kept state that a sequence starts from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Prefix<'a> {
+    /// Consecutive blocks from position 0 on, shared and not copied.
+    pub blocks: &'a [BlockId],
+    /// Positions taken from them; the last block may be used in part.
+    pub n_tokens: usize,
+    /// Taken at exactly `n_tokens`; needed when [`ModelInfo::snapshot_bytes`] is not 0.
+    pub snapshot: Option<SnapshotId>,
 }
 
 /// What a sequence starts from. The tokens feed the penalties' counts only; rows bring them to the cache.
@@ -49,10 +108,12 @@ pub struct Opening<'a> {
     pub prompt: &'a [TokenId],
     /// Tokens generated before a preemption; empty at first.
     pub output: &'a [TokenId],
+    /// State to start from: the first row starts at `prefix.n_tokens`.
+    pub prefix: Prefix<'a>,
 }
 
 /// Facts of a loaded model that scheduling needs.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelInfo {
     /// Logits per position.
     pub n_vocab: usize,
@@ -64,6 +125,10 @@ pub struct ModelInfo {
     pub kv_bytes_per_token: usize,
     /// Bytes of the weights as loaded.
     pub weight_bytes: usize,
+    /// Bytes of a snapshot; 0 when every layer's cache can be cut back to any position, so that none is needed.
+    pub snapshot_bytes: usize,
+    /// Tells checkpoints and their numerics apart: kept state with another fingerprint is foreign.
+    pub fingerprint: String,
 }
 
 /// One forward pass: every row advances its own sequence.
@@ -100,19 +165,62 @@ pub enum RowInput {
 pub enum RowOutput {
     /// Nothing: a prefill chunk before the last one.
     None,
-    /// The next token, sampled from the last position's logits.
+    /// A token from the logits of each of the last `draws.len()` input positions. With more than one draw, the inputs at
+    /// all of these positions but the first are drafts: tokens are returned up to and including the first that is not the
+    /// draft at the next position, and the cache is cut back to what was confirmed. No other row of that sequence may be
+    /// in flight beside drafts.
     Sample {
-        /// Uniform in `[0, 1)`, drawn by the scheduler from the request's seed and the position: the only randomness.
-        uniform: f32,
+        /// In the order of positions; at least one.
+        draws: Vec<Draw>,
     },
-    /// As `Sample`, plus the scores of `targets[i]` at the `i`-th input position (prompt log-probabilities).
+    /// The scores of `targets[i]` at the `i`-th input position (prompt log-probabilities), and the next token.
     /// Targets may be fewer than the input's positions.
     Score {
         /// The tokens that follow each input position.
         targets: Vec<TokenId>,
-        /// As in `Sample`; `None` when no token is wanted.
-        uniform: Option<f32>,
+        /// For the last position; `None` when no token is wanted.
+        draw: Option<Draw>,
     },
+}
+
+impl RowOutput {
+    /// One token from the last position.
+    pub fn sample(uniform: f32) -> Self {
+        Self::Sample { draws: vec![Draw::free(uniform)] }
+    }
+
+    /// The draws, in the order of positions; the last is for the row's last position.
+    pub fn draws(&self) -> &[Draw] {
+        match self {
+            Self::None => &[],
+            Self::Sample { draws } => draws,
+            Self::Score { draw, .. } => draw.as_slice(),
+        }
+    }
+}
+
+impl Draw {
+    /// From all tokens.
+    pub fn free(uniform: f32) -> Self {
+        Self { uniform, mask: None }
+    }
+}
+
+/// How one position's token is drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Draw {
+    /// Uniform in `[0, 1)`, drawn by the scheduler from the request's seed and the position: the only randomness. A draft
+    /// changes no draw, so output is the same with and without drafts.
+    pub uniform: f32,
+    /// Tokens that may be drawn; `None` = all.
+    pub mask: Option<Arc<TokenBits>>,
+}
+
+/// A set of tokens: bit `t % 32` of word `t / 32` is token `t`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenBits {
+    /// At least `n_vocab` bits.
+    pub words: Vec<u32>,
 }
 
 /// Results of one step.
@@ -127,8 +235,8 @@ pub struct StepOutput {
 pub struct RowResult {
     /// The row's sequence.
     pub sequence: SequenceId,
-    /// The sampled token with its score, if one was asked for.
-    pub token: Option<TokenScore>,
+    /// The sampled tokens with their scores: none, one, or one more than the drafts that were accepted.
+    pub tokens: Vec<TokenScore>,
     /// Prompt scores, if asked for, one per target.
     pub prompt_scores: PromptScores,
 }

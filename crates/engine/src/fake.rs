@@ -31,8 +31,14 @@ pub struct FakeOptions {
 
 impl Default for FakeOptions {
     fn default() -> Self {
-        let info =
-            ModelInfo { n_vocab: 1000, n_context: 4096, eos: vec![0], kv_bytes_per_token: 16, weight_bytes: 1 << 20 };
+        let info = ModelInfo {
+            n_vocab: 1000,
+            n_context: 4096,
+            eos: vec![0],
+            kv_bytes_per_token: 16,
+            weight_bytes: 1 << 20,
+            ..ModelInfo::default()
+        };
         Self { info, reply: None, n_tokens_max: None, faults: Vec::new() }
     }
 }
@@ -139,7 +145,7 @@ impl FakeBackend {
         match &row.input {
             RowInput::Tokens(tokens) => self.check_tokens(stored, tokens)?,
             RowInput::Pending => {
-                let is_sampled = |result: &RowResult| result.sequence == row.sequence && result.token.is_some();
+                let is_sampled = |result: &RowResult| result.sequence == row.sequence && !result.tokens.is_empty();
                 if !self.in_flight.back().is_some_and(|results| results.iter().any(is_sampled)) {
                     return Err("no step in flight samples its token".to_owned());
                 }
@@ -172,11 +178,11 @@ impl FakeBackend {
             RowInput::Tokens(tokens) => tokens.clone(),
             RowInput::Pending => stored.sampled.into_iter().collect(),
         };
-        let (targets, uniform) = match &row.output {
-            RowOutput::None => (&[][..], None),
-            RowOutput::Sample { uniform } => (&[][..], Some(*uniform)),
-            RowOutput::Score { targets, uniform } => (&targets[..], *uniform),
+        let targets = match &row.output {
+            RowOutput::Score { targets, .. } => &targets[..],
+            _ => &[],
         };
+        let uniform = row.output.draws().last().map(|draw| draw.uniform);
         let mut prompt_scores = Vec::new();
         for (position, token) in tokens.iter().enumerate() {
             stored.prefix.append(*token);
@@ -186,8 +192,8 @@ impl FakeBackend {
         }
         stored.n_tokens += tokens.len();
         stored.sampled = None;
-        let token = uniform.map(|uniform| stored.sample(&self.options, uniform));
-        Ok(RowResult { sequence: row.sequence, token, prompt_scores })
+        let tokens = uniform.map(|uniform| stored.sample(&self.options, uniform)).into_iter().collect();
+        Ok(RowResult { sequence: row.sequence, tokens, prompt_scores })
     }
 }
 
@@ -278,7 +284,7 @@ impl FakeBackend {
             stored.is_lost = true;
         }
         for row in self.in_flight.iter_mut().flatten().filter(|row| row.sequence == id) {
-            if let Some(score) = &mut row.token {
+            for score in &mut row.tokens {
                 score.token = (score.token + 1) % self.options.info.n_vocab as TokenId;
             }
         }

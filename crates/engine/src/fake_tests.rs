@@ -1,10 +1,10 @@
 use std::sync::Arc;
 
 use super::{FakeBackend, FakeOptions};
-use crate::{Backend, Opening, Row, RowInput, RowOutput, SamplingOptions, SequenceId, Step, StepError};
+use crate::{Backend, Opening, Prefix, Row, RowInput, RowOutput, SamplingOptions, SequenceId, Step, StepError};
 
 fn row(id: u64, start: usize, input: RowInput) -> Row {
-    Row { sequence: SequenceId(id), start, input, output: RowOutput::Sample { uniform: 0.5 } }
+    Row { sequence: SequenceId(id), start, input, output: RowOutput::sample(0.5) }
 }
 
 fn known(tokens: &[u32]) -> RowInput {
@@ -15,11 +15,16 @@ fn known(tokens: &[u32]) -> RowInput {
 fn backend() -> (FakeBackend, u32) {
     let mut backend = FakeBackend::new(FakeOptions { n_tokens_max: Some(10), ..FakeOptions::default() });
     for id in [1, 2] {
-        let opening = Opening { sampling: Arc::new(SamplingOptions::default()), prompt: &[1, 2], output: &[] };
+        let opening = Opening {
+            sampling: Arc::new(SamplingOptions::default()),
+            prompt: &[1, 2],
+            output: &[],
+            prefix: Prefix::default(),
+        };
         backend.open(SequenceId(id), &opening).unwrap();
     }
     backend.submit(&Step { rows: vec![row(1, 0, known(&[1, 2]))] }).unwrap();
-    let token = backend.collect().unwrap().rows[0].token.clone().unwrap().token;
+    let token = backend.collect().unwrap().rows[0].tokens[0].token;
     (backend, token)
 }
 
@@ -55,7 +60,7 @@ fn the_next_token_depends_on_every_stored_token_and_on_nothing_else() {
         for chunk in chunks {
             backend.submit(&Step { rows: vec![row(2, start, known(chunk))] }).unwrap();
             start += chunk.len();
-            let token = backend.collect().unwrap().rows[0].token.clone().unwrap().token;
+            let token = backend.collect().unwrap().rows[0].tokens[0].token;
             if start == 3 {
                 return token;
             }

@@ -17,12 +17,12 @@ mod throttle;
 mod worker;
 
 pub use backend::{
-    Backend, ModelInfo, Opening, PromptScores, Row, RowInput, RowOutput, RowResult, Step, StepError, StepOutput,
-    TokenScore,
+    Backend, Draw, Kept, ModelInfo, Opening, Prefix, PromptScores, Row, RowInput, RowOutput, RowResult, Step,
+    StepError, StepOutput, TokenBits, TokenScore,
 };
 pub use engine::{Engine, EngineOptions, StartError, SubmitError};
 pub use outputs::Outputs;
-pub use request::{FinishReason, Output, Request, Usage};
+pub use request::{FinishReason, Output, Priority, Request, Usage};
 pub use sampling::{N_LOGPROBS_MAX, SamplingError, SamplingOptions};
 pub use stats::Stats;
 
@@ -32,3 +32,11 @@ pub type TokenId = u32;
 /// Names one sequence for as long as the engine lives; never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SequenceId(pub u64);
+
+/// Names one block of kept KV for as long as the engine lives; never reused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BlockId(pub u64);
+
+/// Names one snapshot for as long as the engine lives; never reused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SnapshotId(pub u64);

@@ -62,7 +62,7 @@ pub(crate) fn mismatch(planned_rows: &[PlannedRow], output: &StepOutput) -> Opti
     }
     let is_answered = |(planned, result): &(&PlannedRow, &RowResult)| {
         planned.id == result.sequence
-            && planned.has_sample == result.token.is_some()
+            && usize::from(planned.has_sample) == result.tokens.len()
             && planned.n_scores == result.prompt_scores.len()
     };
     let (planned, result) = planned_rows.iter().zip(&output.rows).find(|pair| !is_answered(pair))?;

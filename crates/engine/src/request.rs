@@ -3,7 +3,7 @@
 use crate::{PromptScores, SamplingOptions, TokenId, TokenScore};
 
 /// One sequence to generate.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
     /// At least one token.
     pub prompt: Vec<TokenId>,
@@ -17,6 +17,20 @@ pub struct Request {
     pub ignore_eos: bool,
     /// Report the log-probability of each prompt token after the first.
     pub score_prompt: bool,
+    /// Positions of the prompt at which a message ends, ascending: where a later prompt is likeliest to part from this one.
+    pub boundaries: Vec<usize>,
+    /// Who goes first when not all can.
+    pub priority: Priority,
+}
+
+/// Who goes first when not all can.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Priority {
+    /// Someone waits for it.
+    #[default]
+    Interactive,
+    /// May wait while interactive requests run.
+    Background,
 }
 
 /// What a request's channel carries, in this order: scores, tokens, one finish.

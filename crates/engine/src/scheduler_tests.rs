@@ -12,7 +12,14 @@ use sim::{Op, Sim};
 const N_CONTEXT: usize = 60;
 
 fn fake() -> FakeOptions {
-    let info = ModelInfo { n_vocab: 30, n_context: N_CONTEXT, eos: vec![7], kv_bytes_per_token: 4, weight_bytes: 100 };
+    let info = ModelInfo {
+        n_vocab: 30,
+        n_context: N_CONTEXT,
+        eos: vec![7],
+        kv_bytes_per_token: 4,
+        weight_bytes: 100,
+        ..ModelInfo::default()
+    };
     FakeOptions { info, ..FakeOptions::default() }
 }
 
@@ -26,6 +33,7 @@ fn request(n_prompt: usize, max_tokens: usize) -> Request {
         stop_tokens: Vec::new(),
         ignore_eos: true,
         score_prompt: false,
+        ..Request::default()
     }
 }
 
@@ -40,7 +48,7 @@ prop_compose! {
     ) -> Request {
         let presence_penalty = if has_penalty { 0.5 } else { 0.0 };
         let sampling = SamplingOptions { temperature, seed, n_logprobs, presence_penalty, ..SamplingOptions::default() };
-        Request { prompt, sampling, max_tokens, stop_tokens, ignore_eos, score_prompt }
+        Request { prompt, sampling, max_tokens, stop_tokens, ignore_eos, score_prompt, ..Request::default() }
     }
 }
 
@@ -226,7 +234,7 @@ fn a_backend_that_answers_the_wrong_rows_fails_that_step_only() {
     let (hit, spared) = (sim.arrive(request(4, 20)), sim.arrive(request(4, 20)));
     plan_rows(&mut sim);
     let mut output = sim.backend.collect().unwrap();
-    output.rows[0].token = None;
+    output.rows[0].tokens.clear();
     sim.scheduler.collected(output);
     sim.drain();
     assert!(matches!(sim.reason(hit), FinishReason::Failed(detail) if detail.contains("does not match")));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::draw::uniform;
 use crate::plan::PlannedRow;
 use crate::{
-    FinishReason, ModelInfo, Opening, Output, PromptScores, Request, Row, RowInput, RowOutput, RowResult,
+    Draw, FinishReason, ModelInfo, Opening, Output, Prefix, PromptScores, Request, Row, RowInput, RowOutput, RowResult,
     SamplingOptions, SequenceId, TokenId, Usage,
 };
 
@@ -90,7 +90,7 @@ impl Sequence {
 
     pub(crate) fn opening(&self) -> Opening<'_> {
         let (prompt, output) = self.tokens.split_at(self.n_prompt);
-        Opening { sampling: Arc::clone(&self.sampling), prompt, output }
+        Opening { sampling: Arc::clone(&self.sampling), prompt, output, prefix: Prefix::default() }
     }
 
     /// Positions still to compute. The last token of a sequence is never computed, as nothing follows it.
@@ -127,7 +127,7 @@ impl Sequence {
             None => RowInput::Pending,
         };
         let has_sample = end == n_known && n_known < self.n_limit;
-        let uniform = has_sample.then(|| uniform(self.sampling.seed, end));
+        let draw = has_sample.then(|| Draw::free(uniform(self.sampling.seed, end)));
         let targets = self.targets(start, end);
         let planned = PlannedRow {
             id: self.id,
@@ -137,9 +137,9 @@ impl Sequence {
             n_scores: targets.len(),
             is_prefill: start < self.n_prompt || end < n_known || n_tokens > 1,
         };
-        let output = match (targets.is_empty(), uniform) {
-            (false, uniform) => RowOutput::Score { targets, uniform },
-            (true, Some(uniform)) => RowOutput::Sample { uniform },
+        let output = match (targets.is_empty(), draw) {
+            (false, draw) => RowOutput::Score { targets, draw },
+            (true, Some(draw)) => RowOutput::Sample { draws: vec![draw] },
             (true, None) => RowOutput::None,
         };
         self.n_computed = end;
@@ -180,7 +180,7 @@ impl Sequence {
             return outputs;
         }
         outputs.extend(self.scores.take().map(Output::Prompt));
-        if let Some(score) = result.token {
+        for score in result.tokens {
             self.n_pending -= 1;
             self.tokens.push(score.token);
             let is_stop = self.stop_tokens.contains(&score.token);

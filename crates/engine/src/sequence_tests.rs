@@ -1,12 +1,19 @@
 use super::Sequence;
 use crate::draw::uniform;
-use crate::{ModelInfo, Request, RowInput, RowOutput, SamplingOptions, SequenceId};
+use crate::{Draw, ModelInfo, Request, RowInput, RowOutput, SamplingOptions, SequenceId};
 
 fn sequence(prompt: &[u32], max_tokens: usize, score_prompt: bool) -> Sequence {
-    let info = ModelInfo { n_vocab: 100, n_context: 50, eos: vec![0], kv_bytes_per_token: 1, weight_bytes: 0 };
+    let info = ModelInfo {
+        n_vocab: 100,
+        n_context: 50,
+        eos: vec![0],
+        kv_bytes_per_token: 1,
+        weight_bytes: 0,
+        ..ModelInfo::default()
+    };
     let sampling = SamplingOptions { seed: 9, ..SamplingOptions::default() };
     let prompt = prompt.to_vec();
-    let request = Request { prompt, sampling, max_tokens, stop_tokens: vec![], ignore_eos: false, score_prompt };
+    let request = Request { prompt, sampling, max_tokens, stop_tokens: vec![], score_prompt, ..Request::default() };
     Sequence::new(SequenceId(1), request, &info)
 }
 
@@ -26,22 +33,25 @@ fn the_last_chunk_samples_and_then_the_token_is_pending() {
         &mut sequence,
         &[
             (2, RowInput::Tokens(vec![1, 2]), RowOutput::None),
-            (1, RowInput::Tokens(vec![3]), RowOutput::Sample { uniform: uniform(9, 3) }),
-            (1, RowInput::Pending, RowOutput::Sample { uniform: uniform(9, 4) }),
+            (1, RowInput::Tokens(vec![3]), RowOutput::sample(uniform(9, 3))),
+            (1, RowInput::Pending, RowOutput::sample(uniform(9, 4))),
         ],
     );
 }
 
 #[test]
 fn scores_name_the_token_after_each_position_of_the_prompt() {
-    let score = |targets: &[u32], uniform| RowOutput::Score { targets: targets.to_vec(), uniform };
+    let score = |targets: &[u32], uniform: Option<f32>| RowOutput::Score {
+        targets: targets.to_vec(),
+        draw: uniform.map(Draw::free),
+    };
     let mut generates = sequence(&[1, 2, 3], 5, true);
     check(
         &mut generates,
         &[
             (1, RowInput::Tokens(vec![1]), score(&[2], None)),
             (2, RowInput::Tokens(vec![2, 3]), score(&[3], Some(uniform(9, 3)))),
-            (1, RowInput::Pending, RowOutput::Sample { uniform: uniform(9, 4) }),
+            (1, RowInput::Pending, RowOutput::sample(uniform(9, 4))),
         ],
     );
     let mut scores_only = sequence(&[1, 2, 3], 0, true);

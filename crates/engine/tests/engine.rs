@@ -68,7 +68,14 @@ impl Bench {
 }
 
 fn fake() -> FakeOptions {
-    let info = ModelInfo { n_vocab: 500, n_context: 2000, eos: vec![0], kv_bytes_per_token: 4, weight_bytes: 1000 };
+    let info = ModelInfo {
+        n_vocab: 500,
+        n_context: 2000,
+        eos: vec![0],
+        kv_bytes_per_token: 4,
+        weight_bytes: 1000,
+        ..ModelInfo::default()
+    };
     FakeOptions { info, ..FakeOptions::default() }
 }
 
@@ -85,6 +92,7 @@ fn request(n: u32, max_tokens: usize) -> Request {
         stop_tokens: Vec::new(),
         ignore_eos: true,
         score_prompt: false,
+        ..Request::default()
     }
 }
 

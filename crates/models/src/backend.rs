@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tokbar_engine::{
-    Backend, ModelInfo, Opening, PromptScores, Row, RowInput, RowOutput, SamplingOptions, SequenceId, Step, StepError,
-    StepOutput, TokenId,
+    Backend, ModelInfo, Opening, Prefix, PromptScores, Row, RowInput, RowOutput, SamplingOptions, SequenceId, Step,
+    StepError, StepOutput, TokenId,
 };
 
 use crate::cache::KvCache;
@@ -75,15 +75,15 @@ impl MlxBackend {
         let id = SequenceId(u64::MAX);
         let sampling = Arc::new(SamplingOptions { n_logprobs: Some(0), ..SamplingOptions::default() });
         let input = RowInput::Tokens(vec![0]);
-        let row = Row { sequence: id, start: 0, input, output: RowOutput::Sample { uniform: 0.0 } };
+        let row = Row { sequence: id, start: 0, input, output: RowOutput::sample(0.0) };
         let output = self
-            .open(id, &Opening { sampling, prompt: &[0], output: &[] })
+            .open(id, &Opening { sampling, prompt: &[0], output: &[], prefix: Prefix::default() })
             .and_then(|()| self.submit(&Step { rows: vec![row] }))
             .and_then(|()| self.collect());
         self.close(id);
         let unsound = |detail: String| LoadError::Unsound { dir: dir.to_owned(), detail };
         let output = output.map_err(|error| unsound(error.to_string()))?;
-        let mut tokens = output.rows.into_iter().filter_map(|row| row.token);
+        let mut tokens = output.rows.into_iter().flat_map(|row| row.tokens);
         if tokens.any(|token| token.logprob.is_finite()) {
             return Ok(());
         }
@@ -102,7 +102,7 @@ impl Backend for MlxBackend {
     }
 
     fn open(&mut self, id: SequenceId, opening: &Opening<'_>) -> Result<(), StepError> {
-        let Opening { sampling, prompt, output } = opening;
+        let Opening { sampling, prompt, output, .. } = opening;
         let counts = sampling.has_penalties().then(|| Counts::new(prompt, output, self.info.n_vocab));
         let sequence = Sequence {
             caches: self.model.sizes().windows.iter().map(|window| KvCache::new(*window)).collect(),
@@ -358,11 +358,7 @@ fn flush(known: &mut Vec<u32>, parts: &mut Vec<Array>) {
 }
 
 fn uniform(row: &Row) -> Option<f32> {
-    match row.output {
-        RowOutput::None => None,
-        RowOutput::Sample { uniform } => Some(uniform),
-        RowOutput::Score { uniform, .. } => uniform,
-    }
+    row.output.draws().last().map(|draw| draw.uniform)
 }
 
 fn mismatch(id: SequenceId, detail: &str) -> StepError {

@@ -1,7 +1,8 @@
 use std::sync::Arc;
 
 use tokbar_engine::{
-    Backend, Opening, Row, RowInput, RowOutput, SamplingOptions, SequenceId, Step, StepError, StepOutput, TokenId,
+    Backend, Draw, Opening, Prefix, Row, RowInput, RowOutput, SamplingOptions, SequenceId, Step, StepError, StepOutput,
+    TokenId,
 };
 
 use super::MlxBackend;
@@ -17,7 +18,7 @@ fn backend(name: &str) -> MlxBackend {
 }
 
 fn open(backend: &mut MlxBackend, id: u64, prompt: &[TokenId], sampling: &SamplingOptions) -> SequenceId {
-    let opening = Opening { sampling: Arc::new(sampling.clone()), prompt, output: &[] };
+    let opening = Opening { sampling: Arc::new(sampling.clone()), prompt, output: &[], prefix: Prefix::default() };
     backend.open(SequenceId(id), &opening).unwrap();
     SequenceId(id)
 }
@@ -32,7 +33,7 @@ fn prompt(name: &str, n: usize) -> Vec<TokenId> {
 
 /// The draw of a sequence's `n`-th token.
 fn draw(id: u64, n: usize) -> RowOutput {
-    RowOutput::Sample { uniform: uniforms(&format!("draw {id}")).nth(n).unwrap() }
+    RowOutput::sample(uniforms(&format!("draw {id}")).nth(n).unwrap())
 }
 
 /// A sequence run alone, every token brought back before the next step.
@@ -59,7 +60,7 @@ fn lone_run(
 }
 
 fn token(output: &StepOutput, row_idx: usize) -> TokenId {
-    output.rows[row_idx].token.as_ref().unwrap().token
+    output.rows[row_idx].tokens[0].token
 }
 
 fn samplings() -> Vec<SamplingOptions> {
@@ -96,7 +97,7 @@ fn a_batch_with_steps_in_flight_gives_what_lone_runs_give() {
         }
         if at > 0 {
             for row in backend.collect().unwrap().rows {
-                outputs[(row.sequence.0 - 100) as usize].push(row.token.unwrap().token);
+                outputs[(row.sequence.0 - 100) as usize].push(row.tokens[0].token);
             }
         }
     }
@@ -109,7 +110,8 @@ fn a_preempted_sequence_goes_on_as_if_it_were_not() {
     let sampling = SamplingOptions { frequency_penalty: 1.5, ..SamplingOptions::default() };
     let prompt = prompt("preempted", 9);
     let whole = lone_run(&mut backend, 1, &prompt, &sampling, 10);
-    let opening = Opening { sampling: Arc::new(sampling), prompt: &prompt, output: &whole[..5] };
+    let opening =
+        Opening { sampling: Arc::new(sampling), prompt: &prompt, output: &whole[..5], prefix: Prefix::default() };
     backend.open(SequenceId(1), &opening).unwrap();
     let tokens = [prompt.as_slice(), &whole[..5]].concat();
     let step = Step { rows: vec![row(SequenceId(1), 0, RowInput::Tokens(tokens), draw(1, 5))] };
@@ -123,17 +125,17 @@ fn prompt_scores_are_those_of_single_steps() {
     let sampling = SamplingOptions { n_logprobs: Some(3), ..SamplingOptions::default() };
     let tokens = prompt("scored", 20);
     let whole = open(&mut backend, 1, &tokens, &sampling);
-    let output = RowOutput::Score { targets: tokens[1..].to_vec(), uniform: Some(0.0) };
+    let output = RowOutput::Score { targets: tokens[1..].to_vec(), draw: Some(Draw::free(0.0)) };
     backend.submit(&Step { rows: vec![row(whole, 0, RowInput::Tokens(tokens.clone()), output)] }).unwrap();
     let result = backend.collect().unwrap().rows.remove(0);
     assert_eq!(result.prompt_scores.iter().map(|score| score.token).collect::<Vec<_>>(), tokens[1..]);
-    assert!(result.token.is_some());
+    assert!(!result.tokens.is_empty());
     let single = open(&mut backend, 2, &tokens, &sampling);
     for (at, score) in result.prompt_scores.iter().enumerate() {
-        let output = RowOutput::Score { targets: vec![tokens[at + 1]], uniform: None };
+        let output = RowOutput::Score { targets: vec![tokens[at + 1]], draw: None };
         backend.submit(&Step { rows: vec![row(single, at, RowInput::Tokens(vec![tokens[at]]), output)] }).unwrap();
         let result = backend.collect().unwrap().rows.remove(0);
-        assert_eq!(result.token, None);
+        assert_eq!(result.tokens, []);
         assert!((result.prompt_scores[0].logprob - score.logprob).abs() < 1e-4);
         assert_eq!(result.prompt_scores[0].top.len(), 3);
         assert!(score.top[0].1 >= score.top[1].1 && score.top[0].1 >= score.logprob);
@@ -148,8 +150,8 @@ fn steps_that_do_not_fit_are_refused_and_change_nothing() {
     let expected = lone_run(&mut backend, 9, &tokens, &greedy, 1);
     let id = open(&mut backend, 1, &tokens, &greedy);
     let known = |tokens: &[u32]| RowInput::Tokens(tokens.to_vec());
-    let score = |targets: Vec<u32>| RowOutput::Score { targets, uniform: None };
-    let good = row(id, 0, known(&tokens), RowOutput::Sample { uniform: 0.0 });
+    let score = |targets: Vec<u32>| RowOutput::Score { targets, draw: None };
+    let good = row(id, 0, known(&tokens), RowOutput::sample(0.0));
     let cases = [
         (vec![], "0 rows"),
         (vec![row(SequenceId(7), 0, known(&[1]), RowOutput::None)], "sequence 7 is not open"),
@@ -167,7 +169,7 @@ fn steps_that_do_not_fit_are_refused_and_change_nothing() {
             other => panic!("{expected}: {other:?}"),
         }
     }
-    let opening = Opening { sampling: Arc::new(greedy), prompt: &tokens, output: &[] };
+    let opening = Opening { sampling: Arc::new(greedy), prompt: &tokens, output: &[], prefix: Prefix::default() };
     assert!(backend.open(id, &opening).is_err(), "open twice");
     assert!(backend.collect().is_err(), "nothing is in flight");
     backend.submit(&Step { rows: vec![good] }).unwrap();
@@ -182,7 +184,7 @@ fn closing_frees_the_cache() {
     for id in 0..20 {
         let id = open(&mut backend, id, &tokens, &SamplingOptions::default());
         backend.submit(&Step { rows: vec![row(id, 0, RowInput::Tokens(tokens.clone()), RowOutput::None)] }).unwrap();
-        assert_eq!(backend.collect().unwrap().rows[0].token, None);
+        assert_eq!(backend.collect().unwrap().rows[0].tokens, []);
         backend.close(id);
         backend.close(id);
     }
@@ -215,14 +217,15 @@ fn long_steps_run_in_passes_and_give_what_short_steps_give() {
             let rows = [0, 1].into_iter().filter(|&i| from < prompts[i].len()).map(|i| {
                 let to = prompts[i].len().min(from + n_chunk);
                 let uniform = (to == prompts[i].len()).then_some(0.0);
-                let output = RowOutput::Score { targets: targets(from, to, &prompts[i]), uniform };
+                let output =
+                    RowOutput::Score { targets: targets(from, to, &prompts[i]), draw: uniform.map(Draw::free) };
                 row(ids[i], from, RowInput::Tokens(prompts[i][from..to].to_vec()), output)
             });
             backend.submit(&Step { rows: rows.collect() }).unwrap();
             for row in backend.collect().unwrap().rows {
                 let i = (row.sequence.0 - first_id) as usize;
                 results[i].extend(row.prompt_scores);
-                results[i].extend(row.token);
+                results[i].extend(row.tokens);
             }
         }
         results

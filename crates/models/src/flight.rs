@@ -86,7 +86,7 @@ impl Flight {
                     scores.at(at, token, n_top)
                 }))
             });
-            RowResult { sequence: row.sequence, token, prompt_scores: row.prompt_scores }
+            RowResult { sequence: row.sequence, tokens: token.into_iter().collect(), prompt_scores: row.prompt_scores }
         });
         Ok(StepOutput { rows: rows.collect() })
     }

@@ -111,6 +111,7 @@ fn model_info(sizes: &Sizes, eos: Vec<u32>, n_item_bytes: usize, weight_bytes: u
         eos,
         kv_bytes_per_token: sizes.n_kv_elements * n_item_bytes,
         weight_bytes,
+        ..ModelInfo::default()
     }
 }
 

@@ -113,6 +113,7 @@ fn request(model: &ServedModel, job: &Job, prompt: &[TokenId], choice_idx: u64) 
         stop_tokens: ends(model, job),
         ignore_eos: job.scope.ignore_eos,
         score_prompt: job.scope.score_prompt,
+        ..Request::default()
     }
 }
 

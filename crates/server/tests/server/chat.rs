@@ -24,6 +24,7 @@ fn written(server: &TestServer, prompt: &str, sampling: SamplingOptions, max_tok
         stop_tokens: Vec::new(),
         ignore_eos: false,
         score_prompt: false,
+        ..Request::default()
     };
     server.text.tokenizer.decode(&expected_tokens(&server.fake, &request))
 }

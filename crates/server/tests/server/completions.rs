@@ -16,6 +16,7 @@ fn request(prompt: Vec<u32>, max_tokens: usize) -> Request {
         stop_tokens: Vec::new(),
         ignore_eos: false,
         score_prompt: false,
+        ..Request::default()
     }
 }
 

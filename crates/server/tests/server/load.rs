@@ -47,6 +47,7 @@ fn alone(server: &TestServer, client_idx: usize) -> String {
         stop_tokens: Vec::new(),
         ignore_eos: client_idx.is_multiple_of(2),
         score_prompt: false,
+        ..Request::default()
     };
     let tokens = expected_tokens(&server.fake, &request);
     server.text.tokenizer.decode(&tokens)

@@ -73,5 +73,6 @@ fn request(workload: &Workload) -> Request {
         stop_tokens: Vec::new(),
         ignore_eos: true,
         score_prompt: false,
+        ..Request::default()
     }
 }
