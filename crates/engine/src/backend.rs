@@ -127,6 +127,8 @@ pub struct ModelInfo {
     pub weight_bytes: usize,
     /// Bytes of a snapshot; 0 when every layer's cache can be cut back to any position, so that none is needed.
     pub snapshot_bytes: usize,
+    /// Most drafts that a row may carry; 0 where the caches cannot take back what was rejected.
+    pub n_drafts_max: usize,
     /// Tells checkpoints and their numerics apart: kept state with another fingerprint is foreign.
     pub fingerprint: String,
 }

@@ -20,6 +20,10 @@ use crate::sample::{Counts, SampleRow, Sampled, sample, score};
 use crate::weights::LoadProgress;
 use crate::{LoadError, LoadResult};
 
+mod verify;
+
+use verify::drafts;
+
 /// Most steps in flight.
 const N_IN_FLIGHT_MAX: usize = 2;
 
@@ -144,11 +148,17 @@ impl Backend for MlxBackend {
     fn collect(&mut self) -> Result<StepOutput, StepError> {
         let flight = self.in_flight.pop_front();
         let flight = flight.ok_or_else(|| StepError::Mismatch { detail: "no step is in flight".into() })?;
+        let verified: Vec<_> =
+            flight.rows.iter().filter(|row| row.has_drafts()).map(|row| (row.sequence, row.drafts.len())).collect();
         let output = flight.finish();
         if let Some(next) = self.in_flight.front_mut() {
             next.start();
         }
-        output
+        let output = output?;
+        for (id, n_drafts) in verified {
+            self.settle_drafts(id, n_drafts, &output)?;
+        }
+        Ok(output)
     }
 
     fn close(&mut self, id: SequenceId) {
@@ -202,6 +212,7 @@ impl MlxBackend {
             }
             _ => {}
         }
+        self.check_draws(row)?;
         match &row.output {
             RowOutput::Score { targets, .. } if targets.len() > n_tokens(row) || !targets.iter().all(is_token) => {
                 Err(mismatch(row.sequence, "has targets beyond its tokens or the vocabulary"))
@@ -210,11 +221,11 @@ impl MlxBackend {
         }
     }
 
-    /// Tokens of the last step submitted, and the index of a sequence's among them.
+    /// Tokens of the last step submitted, and the index of a sequence's among them; none that hangs on drafts.
     fn pending(&self, id: SequenceId) -> Option<(&Array, usize)> {
         let flight = self.in_flight.back()?;
-        let at = flight.rows.iter().find(|row| row.sequence == id)?.sample_idx?;
-        Some((&flight.sampled.as_ref()?.tokens, at))
+        let row = flight.rows.iter().find(|row| row.sequence == id && row.draws.len() == 1)?;
+        Some((&flight.sampled.as_ref()?.tokens, row.draws.start))
     }
 
     /// Builds the step's graph; `sequences` are those of its rows, in order.
@@ -235,9 +246,10 @@ impl MlxBackend {
         }
         let mut n_sampled = 0;
         let rows = step.rows.iter().zip(sequences.iter()).zip(scores).map(|((row, sequence), prompt_scores)| {
-            let sample_idx = uniform(row).map(|_| n_sampled);
-            n_sampled += sample_idx.iter().len();
-            FlightRow { sequence: row.sequence, sample_idx, n_top: sequence.sampling.n_logprobs, prompt_scores }
+            let draws = n_sampled..n_sampled + row.output.draws().len();
+            n_sampled = draws.end;
+            let drafts = drafts(row).to_vec();
+            FlightRow { sequence: row.sequence, draws, drafts, n_top: sequence.sampling.n_logprobs, prompt_scores }
         });
         let rows = rows.collect();
         let sampled = match last.as_slice() {
@@ -270,16 +282,17 @@ impl MlxBackend {
         }
     }
 
-    /// Samples from `[N, hidden]`, the last positions of the rows that want a token.
+    /// Samples from `[N, hidden]`, the positions of all draws.
     fn sample(&self, step: &Step, sequences: &mut [Sequence], last: &Array) -> mx::Result<Sampled> {
         let logits = self.model.logits(last)?;
         let mut rows: Vec<_> = step
             .rows
             .iter()
             .zip(sequences)
-            .filter_map(|(row, sequence)| {
+            .filter(|(row, _)| !row.output.draws().is_empty())
+            .map(|(row, sequence)| {
                 let Sequence { sampling, counts, .. } = sequence;
-                Some(SampleRow { options: sampling, uniform: uniform(row)?, counts: counts.as_mut() })
+                SampleRow { options: sampling, draws: row.output.draws(), drafts: drafts(row), counts: counts.as_mut() }
             })
             .collect();
         sample(&logits, &mut rows)
@@ -327,10 +340,14 @@ fn pass<'a>(step: &Step, parts: &[Part], sequences: &'a mut [Sequence]) -> Pass<
     Pass::new(rows.collect())
 }
 
-/// Of `[T, hidden]`, the last positions of the rows that end in the pass and want a token; `None` = there are none.
+/// Of `[T, hidden]`, the positions of the pass that want a token, in order; `None` = there are none.
 fn sampled_positions(hidden: &Array, step: &Step, parts: &[Part]) -> mx::Result<Option<Array>> {
-    let is_sampled = |part: &&Part| part.is_last && uniform(&step.rows[part.row_idx]).is_some();
-    let at: Vec<i32> = parts.iter().filter(is_sampled).map(|part| (part.start + part.len - 1) as i32).collect();
+    let drawn = parts.iter().flat_map(|&Part { row_idx, first, len, start }| {
+        let row = &step.rows[row_idx];
+        let first_drawn = n_tokens(row) - row.output.draws().len();
+        (first_drawn.max(first)..first + len).map(move |at| (start + at - first) as i32)
+    });
+    let at: Vec<i32> = drawn.collect();
     match at.len() {
         0 => Ok(None),
         n if n == hidden.dim(0) as usize => Ok(Some(hidden.clone())),
@@ -342,7 +359,7 @@ fn sampled_positions(hidden: &Array, step: &Step, parts: &[Part]) -> mx::Result<
 fn state(step: &Step, sequences: &[Sequence]) -> Vec<Array> {
     let mut state = Vec::new();
     for (row, sequence) in step.rows.iter().zip(sequences) {
-        if uniform(row).is_none() {
+        if row.output.draws().is_empty() {
             state.extend(sequence.caches.iter().flat_map(KvCache::arrays).cloned());
         }
         state.extend(sequence.counts.iter().map(|counts| counts.array().clone()));
@@ -355,10 +372,6 @@ fn flush(known: &mut Vec<u32>, parts: &mut Vec<Array>) {
         parts.push(Array::from_slice(known, &[known.len() as i32]));
         known.clear();
     }
-}
-
-fn uniform(row: &Row) -> Option<f32> {
-    row.output.draws().last().map(|draw| draw.uniform)
 }
 
 fn mismatch(id: SequenceId, detail: &str) -> StepError {

@@ -10,34 +10,39 @@ use crate::fixtures::{Fixture, uniforms};
 use crate::load::{LoadOptions, Precision};
 use crate::mx;
 
-fn backend(name: &str) -> MlxBackend {
+pub(super) fn backend(name: &str) -> MlxBackend {
     let dir = tempfile::tempdir().unwrap();
     Fixture::read(name).write(dir.path());
     let options = LoadOptions { precision: Precision::Auto };
     MlxBackend::load(dir.path(), &options, &mut |_| {}).unwrap()
 }
 
-fn open(backend: &mut MlxBackend, id: u64, prompt: &[TokenId], sampling: &SamplingOptions) -> SequenceId {
+pub(super) fn open(backend: &mut MlxBackend, id: u64, prompt: &[TokenId], sampling: &SamplingOptions) -> SequenceId {
     let opening = Opening { sampling: Arc::new(sampling.clone()), prompt, output: &[], prefix: Prefix::default() };
     backend.open(SequenceId(id), &opening).unwrap();
     SequenceId(id)
 }
 
-fn row(sequence: SequenceId, start: usize, input: RowInput, output: RowOutput) -> Row {
+pub(super) fn row(sequence: SequenceId, start: usize, input: RowInput, output: RowOutput) -> Row {
     Row { sequence, start, input, output }
 }
 
-fn prompt(name: &str, n: usize) -> Vec<TokenId> {
+pub(super) fn prompt(name: &str, n: usize) -> Vec<TokenId> {
     uniforms(name).take(n).map(|u| (u * 67.0) as u32).collect()
 }
 
 /// The draw of a sequence's `n`-th token.
 fn draw(id: u64, n: usize) -> RowOutput {
-    RowOutput::sample(uniforms(&format!("draw {id}")).nth(n).unwrap())
+    RowOutput::sample(uniform(id, n))
+}
+
+/// The number that draws a sequence's `n`-th token.
+pub(super) fn uniform(id: u64, n: usize) -> f32 {
+    uniforms(&format!("draw {id}")).nth(n).unwrap()
 }
 
 /// A sequence run alone, every token brought back before the next step.
-fn lone_run(
+pub(super) fn lone_run(
     backend: &mut MlxBackend,
     id: u64,
     prompt: &[TokenId],
@@ -63,7 +68,7 @@ fn token(output: &StepOutput, row_idx: usize) -> TokenId {
     output.rows[row_idx].tokens[0].token
 }
 
-fn samplings() -> Vec<SamplingOptions> {
+pub(super) fn samplings() -> Vec<SamplingOptions> {
     let base = SamplingOptions::default;
     vec![
         base(),

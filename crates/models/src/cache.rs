@@ -60,7 +60,6 @@ impl KvCache {
     }
 
     /// Forgets the positions from `n_positions` on. Returns whether all that the next position sees is still there.
-    #[allow(dead_code)]
     pub fn trim(&mut self, n_positions: usize) -> bool {
         self.n_positions = self.n_positions.min(n_positions);
         self.first_visible() >= self.start

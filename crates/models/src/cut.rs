@@ -13,8 +13,6 @@ pub struct Part {
     pub len: usize,
     /// Index of its first token in the pass.
     pub start: usize,
-    /// Whether it ends its row.
-    pub is_last: bool,
 }
 
 /// The passes of a step, each of at most `n_max` tokens, rows in order; no row has two parts in one pass.
@@ -30,7 +28,7 @@ pub fn cut(step: &Step, n_max: usize) -> Vec<Vec<Part>> {
                 n_pass = 0;
             }
             let len = (n_row - first).min(n_max - n_pass);
-            let part = Part { row_idx, first, len, start: n_pass, is_last: first + len == n_row };
+            let part = Part { row_idx, first, len, start: n_pass };
             passes.last_mut().into_iter().for_each(|pass| pass.push(part));
             first += len;
             n_pass += len;

@@ -1,5 +1,7 @@
 //! Steps between submit and collect: what the device owes, and how it becomes a [`StepOutput`].
 
+use std::ops::Range;
+
 use tokbar_engine::{PromptScores, RowResult, SequenceId, StepError, StepOutput, TokenId, TokenScore};
 
 use crate::mx::{self, Array, Result};
@@ -9,7 +11,7 @@ use crate::sample::{Sampled, Scores};
 pub struct Flight {
     /// In the step's order.
     pub rows: Vec<FlightRow>,
-    /// Tokens of the rows that sample, in order.
+    /// Tokens of the rows that sample, in the order of draws.
     pub sampled: Option<Sampled>,
     /// What else must be computed: caches of rows that return nothing, counts of penalties.
     pub state: Vec<Array>,
@@ -21,8 +23,10 @@ pub struct Flight {
 pub struct FlightRow {
     /// Whose.
     pub sequence: SequenceId,
-    /// Index among the sampled tokens.
-    pub sample_idx: Option<usize>,
+    /// Its draws among the sampled tokens.
+    pub draws: Range<usize>,
+    /// The input tokens at the positions of all draws but the first.
+    pub drafts: Vec<TokenId>,
     /// How many likeliest tokens the row wants; `None` = no scores.
     pub n_top: Option<usize>,
     /// Scores of prompt tokens, known already.
@@ -78,17 +82,27 @@ impl Flight {
             }
             None => (Vec::new(), None),
         };
-        let rows = self.rows.into_iter().map(|row| {
-            let token = row.sample_idx.and_then(|at| {
-                let token = *tokens.get(at)?;
-                let asked = scores.as_ref().zip(row.n_top);
-                Some(asked.map_or(TokenScore { token, logprob: f32::NAN, top: Vec::new() }, |(scores, n_top)| {
-                    scores.at(at, token, n_top)
-                }))
-            });
-            RowResult { sequence: row.sequence, tokens: token.into_iter().collect(), prompt_scores: row.prompt_scores }
-        });
+        let rows = self.rows.into_iter().map(|row| row.result(&tokens, scores.as_ref()));
         Ok(StepOutput { rows: rows.collect() })
+    }
+}
+
+impl FlightRow {
+    /// Whether its cache holds positions that a draft may have spoilt.
+    pub fn has_drafts(&self) -> bool {
+        !self.drafts.is_empty()
+    }
+
+    /// Draws up to and including the first that is not the draft at the next position.
+    fn result(self, tokens: &[TokenId], scores: Option<&HostScores>) -> RowResult {
+        let drawn = &tokens[self.draws.clone()];
+        let n_accepted = drawn.iter().zip(&self.drafts).take_while(|(token, draft)| token == draft).count();
+        let asked = scores.zip(self.n_top);
+        let kept = drawn.iter().enumerate().take(n_accepted + 1).map(|(at, &token)| {
+            let free = || TokenScore { token, logprob: f32::NAN, top: Vec::new() };
+            asked.map_or_else(free, |(scores, n_top)| scores.at(self.draws.start + at, token, n_top))
+        });
+        RowResult { sequence: self.sequence, tokens: kept.collect(), prompt_scores: self.prompt_scores }
     }
 }
 

@@ -56,6 +56,9 @@ pub(crate) struct Loaded {
 /// Allocator cache kept between steps. Enough for the temporaries of a decode step, small beside any model.
 const N_CACHE_BYTES: usize = 64 << 20;
 
+/// Most drafts of a row: far less than what a rotating cache keeps beyond its window, so that all can be taken back.
+const N_DRAFTS_MAX: usize = 32;
+
 /// Part of the free memory that unpacked weights may take.
 const FREE_MEMORY_PART: f64 = 0.7;
 
@@ -111,6 +114,7 @@ fn model_info(sizes: &Sizes, eos: Vec<u32>, n_item_bytes: usize, weight_bytes: u
         eos,
         kv_bytes_per_token: sizes.n_kv_elements * n_item_bytes,
         weight_bytes,
+        n_drafts_max: N_DRAFTS_MAX,
         ..ModelInfo::default()
     }
 }

@@ -1,12 +1,18 @@
-//! The next token of each row, on the device. The only randomness is the uniform number that comes with a row.
+//! Tokens for the positions of each row, on the device. The only randomness is the uniform number of each draw.
 //!
-//! Order: logit bias, penalties, temperature, top-k, top-p, min-p, draw. A filter keeps every token at least as likely as
-//! the last one it must keep, and the draw walks the kept tokens in the order of their ids, so that a row's token does not
-//! depend on the rows beside it.
+//! Order: mask, logit bias, penalties, temperature, top-k, top-p, min-p, draw. A filter keeps every token at least as
+//! likely as the last one it must keep, and the draw walks the kept tokens in the order of their ids, so that a row's
+//! token does not depend on the rows beside it.
 
-use tokbar_engine::{SamplingOptions, TokenId};
+use std::borrow::Cow;
+
+use tokbar_engine::{Draw, SamplingOptions, TokenId};
 
 use crate::mx::{self, Array, Cut, Dtype, Result};
+
+mod mask;
+
+pub use mask::n_mask_words;
 
 /// Logits whose exponentials are summed at a time.
 const N_SUM_BLOCK: i32 = 256;
@@ -18,10 +24,20 @@ const UNIFORM_MAX: f32 = 0.999_999_7;
 pub struct SampleRow<'a> {
     /// How.
     pub options: &'a SamplingOptions,
-    /// In `[0, 1)`.
-    pub uniform: f32,
-    /// What the penalties count.
+    /// One for each of the row's last positions; at least one.
+    pub draws: &'a [Draw],
+    /// The input tokens at the positions of all draws but the first.
+    pub drafts: &'a [TokenId],
+    /// What the penalties count before the first draw. A lone draw is added; what drafts come to is known only on the
+    /// host, which adds it by [`Counts::add_known`].
     pub counts: Option<&'a mut Counts>,
+}
+
+/// One draw with all that decides it.
+struct Place<'a> {
+    options: &'a SamplingOptions,
+    draw: &'a Draw,
+    counts: Option<Cow<'a, Counts>>,
 }
 
 /// How often each token was seen, on the device.
@@ -35,7 +51,7 @@ pub struct Counts {
 
 /// Sampled tokens and what was asked about them.
 pub struct Sampled {
-    /// `[N]`, `u32`.
+    /// `[N]`, `u32`: the draws of all rows, in order.
     pub tokens: Array,
     /// Log-probabilities, if any row wants them.
     pub scores: Option<Scores>,
@@ -64,10 +80,19 @@ impl Counts {
         &self.output
     }
 
-    /// Counts `token`, `[1]`.
-    fn add(&mut self, token: &Array) -> Result<()> {
-        let indices = mx::reshape(&mx::cast(token, Dtype::Int32)?, &[1, 1])?;
-        self.output = mx::scatter_add(&self.output, &indices, &Array::from_slice(&[1.0_f32], &[1, 1]), 1)?;
+    /// Counts tokens of the output that the host knows.
+    pub fn add_known(&mut self, tokens: &[TokenId]) -> Result<()> {
+        if tokens.is_empty() {
+            return Ok(());
+        }
+        let indices: Vec<i32> = tokens.iter().map(|token| *token as i32).collect();
+        self.add(&Array::from_slice(&indices, &[1, indices.len() as i32]))
+    }
+
+    /// Counts the tokens of `[1, N]`, `i32`.
+    fn add(&mut self, indices: &Array) -> Result<()> {
+        let ones = Array::from_slice(&vec![1.0_f32; indices.dim(1) as usize], &[1, indices.dim(1)]);
+        self.output = mx::scatter_add(&self.output, indices, &ones, 1)?;
         Ok(())
     }
 
@@ -94,26 +119,47 @@ impl Counts {
     }
 }
 
-/// Samples one token per row from `[N, V]` logits.
+/// Samples a token for every draw of the rows from `[N, V]` logits.
 pub fn sample(logits: &Array, rows: &mut [SampleRow<'_>]) -> Result<Sampled> {
-    let wants_scores = rows.iter().any(|row| row.options.n_logprobs.is_some());
-    let is_raw = rows.iter().all(|row| row.options.logit_bias.is_empty() && row.counts.is_none());
-    let is_greedy = rows.iter().all(|row| row.options.is_greedy());
+    let places = places(rows)?;
+    let wants_scores = places.iter().any(|place| place.options.n_logprobs.is_some());
+    let is_raw = places.iter().all(|place| place.options.logit_bias.is_empty() && place.counts.is_none());
+    let is_greedy = places.iter().all(|place| place.options.is_greedy());
+    let allowed = mask::apply(logits, &places)?;
     if is_raw && is_greedy && !wants_scores {
-        return Ok(Sampled { tokens: mx::argmax(logits, -1)?, scores: None });
+        return Ok(Sampled { tokens: mx::argmax(&allowed, -1)?, scores: None });
     }
-    let raw = mx::cast(logits, Dtype::Float32)?;
-    let adjusted = if is_raw { raw.clone() } else { adjust(&raw, rows)? };
+    let allowed = mx::cast(&allowed, Dtype::Float32)?;
+    let adjusted = if is_raw { allowed } else { adjust(&allowed, &places)? };
     let greedy = mx::argmax(&adjusted, -1)?;
-    let tokens = if is_greedy { greedy } else { draw(&adjusted, rows, &greedy)? };
-    for (row_idx, row) in rows.iter_mut().enumerate() {
-        if let Some(counts) = &mut row.counts {
-            counts.add(&mx::slice(&tokens, &[cut(0, row_idx)])?)?;
+    let tokens = if is_greedy { greedy } else { draw(&adjusted, &places, &greedy)? };
+    let n_top = places.iter().filter_map(|place| place.options.n_logprobs).max();
+    let scores = n_top.map(|n_top| score(logits, &tokens, n_top)).transpose()?;
+    drop(places);
+    let mut at = 0;
+    for row in rows {
+        if let (Some(counts), [_]) = (&mut row.counts, row.draws) {
+            let token = mx::cast(&mx::slice(&tokens, &[cut(0, at)])?, Dtype::Int32)?;
+            counts.add(&mx::reshape(&token, &[1, 1])?)?;
+        }
+        at += row.draws.len();
+    }
+    Ok(Sampled { tokens, scores })
+}
+
+/// The draws of all rows, each with the counts that it would see if all drafts before it were accepted.
+fn places<'a>(rows: &'a [SampleRow<'_>]) -> Result<Vec<Place<'a>>> {
+    let mut places = Vec::with_capacity(rows.len());
+    for row in rows {
+        let mut counts = row.counts.as_deref().map(Cow::Borrowed);
+        for (draw_idx, draw) in row.draws.iter().enumerate() {
+            if let (Some(counts), Some(at)) = (&mut counts, draw_idx.checked_sub(1)) {
+                counts.to_mut().add_known(row.drafts.get(at..draw_idx).unwrap_or_default())?;
+            }
+            places.push(Place { options: row.options, draw, counts: counts.clone() });
         }
     }
-    let n_top = rows.iter().filter_map(|row| row.options.n_logprobs).max();
-    let scores = n_top.map(|n_top| score(&raw, &tokens, n_top)).transpose()?;
-    Ok(Sampled { tokens, scores })
+    Ok(places)
 }
 
 /// Log-probabilities of `tokens` `[N]` and of the `n_top` likeliest tokens under `[N, V]` logits.
@@ -155,72 +201,73 @@ fn cut(axis: usize, at: usize) -> Cut {
     Cut { axis, start: at as i32, stop: at as i32 + 1 }
 }
 
-/// Applies logit bias and penalties row by row.
-fn adjust(logits: &Array, rows: &[SampleRow<'_>]) -> Result<Array> {
-    let mut adjusted = Vec::with_capacity(rows.len());
-    for (row_idx, row) in rows.iter().enumerate() {
-        let mut logits = mx::slice(logits, &[cut(0, row_idx)])?;
-        if !row.options.logit_bias.is_empty() {
+/// Applies logit bias and penalties place by place.
+fn adjust(logits: &Array, places: &[Place<'_>]) -> Result<Array> {
+    let mut adjusted = Vec::with_capacity(places.len());
+    for (place_idx, place) in places.iter().enumerate() {
+        let mut logits = mx::slice(logits, &[cut(0, place_idx)])?;
+        if !place.options.logit_bias.is_empty() {
             let (ids, values): (Vec<i32>, Vec<f32>) =
-                row.options.logit_bias.iter().map(|(&token, &bias)| (token as i32, bias)).unzip();
+                place.options.logit_bias.iter().map(|(&token, &bias)| (token as i32, bias)).unzip();
             let shape = [1, ids.len() as i32];
             logits =
                 mx::scatter_add(&logits, &Array::from_slice(&ids, &shape), &Array::from_slice(&values, &shape), 1)?;
         }
-        if let Some(counts) = &row.counts {
-            logits = counts.penalise(&logits, row.options)?;
+        if let Some(counts) = &place.counts {
+            logits = counts.penalise(&logits, place.options)?;
         }
         adjusted.push(logits);
     }
     mx::concatenate(&adjusted.iter().collect::<Vec<_>>(), 0)
 }
 
-/// Draws from the filtered distribution; greedy rows keep `greedy`.
-fn draw(logits: &Array, rows: &[SampleRow<'_>], greedy: &Array) -> Result<Array> {
-    let column = |value: &dyn Fn(&SampleRow<'_>) -> f32| {
-        Array::from_slice(&rows.iter().map(value).collect::<Vec<_>>(), &[rows.len() as i32, 1])
+/// Draws from the filtered distribution; greedy ones keep `greedy`.
+fn draw(logits: &Array, places: &[Place<'_>], greedy: &Array) -> Result<Array> {
+    let column = |value: &dyn Fn(&Place<'_>) -> f32| {
+        Array::from_slice(&places.iter().map(value).collect::<Vec<_>>(), &[places.len() as i32, 1])
     };
-    let temperature = column(&|row| if row.options.is_greedy() { 1.0 } else { row.options.temperature });
+    let temperature = column(&|place| if place.options.is_greedy() { 1.0 } else { place.options.temperature });
     let mut scaled = mx::divide(logits, &temperature)?;
-    if let Some(threshold) = threshold(&scaled, rows)? {
+    if let Some(threshold) = threshold(&scaled, places)? {
         scaled = mx::select(&mx::greater_equal(&scaled, &threshold)?, &scaled, &mx::scalar(f32::NEG_INFINITY))?;
     }
     let probs = mx::softmax(&scaled, -1)?;
     let sums = mx::cumsum(&probs, -1)?;
     let n_vocab = sums.dim(-1);
     let total = mx::slice(&sums, &[cut(1, n_vocab as usize - 1)])?;
-    let target = mx::multiply(&total, &column(&|row| row.uniform.min(UNIFORM_MAX)))?;
+    let target = mx::multiply(&total, &column(&|place| place.draw.uniform.min(UNIFORM_MAX)))?;
     // A parallel running sum may waver by a rounding error: only tokens that were kept can be drawn.
     let sums = mx::select(&mx::greater(&probs, &mx::scalar(0.0))?, &sums, &mx::scalar(-1.0))?;
     let drawn = mx::argmax(&mx::greater(&sums, &target)?, -1)?;
-    if !rows.iter().any(|row| row.options.is_greedy()) {
+    if !places.iter().any(|place| place.options.is_greedy()) {
         return Ok(drawn);
     }
-    let is_greedy: Vec<bool> = rows.iter().map(|row| row.options.is_greedy()).collect();
-    mx::select(&Array::from_slice(&is_greedy, &[rows.len() as i32]), greedy, &drawn)
+    let is_greedy: Vec<bool> = places.iter().map(|place| place.options.is_greedy()).collect();
+    mx::select(&Array::from_slice(&is_greedy, &[places.len() as i32]), greedy, &drawn)
 }
 
-/// `[N, 1]` least scaled logit that top-k, top-p and min-p keep; `None` when no row filters.
-fn threshold(scaled: &Array, rows: &[SampleRow<'_>]) -> Result<Option<Array>> {
-    let is_open = |row: &SampleRow<'_>| {
-        let SamplingOptions { top_k, top_p, min_p, .. } = *row.options;
-        row.options.is_greedy() || (top_k == 0 && top_p >= 1.0 && min_p == 0.0)
+/// `[N, 1]` least scaled logit that top-k, top-p and min-p keep; `None` when no place filters.
+fn threshold(scaled: &Array, places: &[Place<'_>]) -> Result<Option<Array>> {
+    let is_open = |place: &Place<'_>| {
+        let SamplingOptions { top_k, top_p, min_p, .. } = *place.options;
+        place.options.is_greedy() || (top_k == 0 && top_p >= 1.0 && min_p == 0.0)
     };
-    if rows.iter().all(is_open) {
+    if places.iter().all(is_open) {
         return Ok(None);
     }
-    let shape = [rows.len() as i32, 1];
+    let shape = [places.len() as i32, 1];
     let n_vocab = scaled.dim(-1) as usize;
     let likeliest = mx::max(scaled, -1)?;
     let mut threshold = {
-        let floors: Vec<f32> = rows.iter().map(|row| row.options.min_p.ln()).collect(); // ln 0 = -inf keeps all
+        let floors: Vec<f32> = places.iter().map(|place| place.options.min_p.ln()).collect(); // ln 0 = -inf keeps all
         mx::add(&likeliest, &Array::from_slice(&floors, &shape))?
     };
-    if rows.iter().any(|row| row.options.top_k > 0 || row.options.top_p < 1.0) {
+    if places.iter().any(|place| place.options.top_k > 0 || place.options.top_p < 1.0) {
         let sorted = mx::sort(scaled, -1)?;
-        let kth: Vec<u32> = rows.iter().map(|row| kth(row.options.top_k, n_vocab)).collect();
+        let kth: Vec<u32> = places.iter().map(|place| kth(place.options.top_k, n_vocab)).collect();
         let kth = mx::take_along(&sorted, &Array::from_slice(&kth, &shape), -1)?;
-        let floor = if rows.iter().any(|row| row.options.top_p < 1.0) { nucleus(&sorted, &kth, rows)? } else { kth };
+        let floor =
+            if places.iter().any(|place| place.options.top_p < 1.0) { nucleus(&sorted, &kth, places)? } else { kth };
         threshold = mx::maximum(&threshold, &floor)?;
     }
     // Rounding must never drop the likeliest token.
@@ -233,13 +280,13 @@ fn kth(top_k: usize, n_vocab: usize) -> u32 {
 }
 
 /// `[N, 1]` least of the ascending `sorted` logits that top-p keeps among those not below `kth`.
-fn nucleus(sorted: &Array, kth: &Array, rows: &[SampleRow<'_>]) -> Result<Array> {
+fn nucleus(sorted: &Array, kth: &Array, places: &[Place<'_>]) -> Result<Array> {
     let kept = mx::select(&mx::greater_equal(sorted, kth)?, sorted, &mx::scalar(f32::NEG_INFINITY))?;
     let sums = mx::cumsum(&mx::softmax(&kept, -1)?, -1)?;
     // A token stays while those likelier than it sum to less than top_p: while the sum up to it exceeds 1 - top_p.
     let excess: Vec<f32> =
-        rows.iter().map(|row| if row.options.top_p < 1.0 { 1.0 - row.options.top_p } else { -1.0 }).collect();
-    let stays = mx::greater(&sums, &Array::from_slice(&excess, &[rows.len() as i32, 1]))?;
+        places.iter().map(|place| if place.options.top_p < 1.0 { 1.0 - place.options.top_p } else { -1.0 }).collect();
+    let stays = mx::greater(&sums, &Array::from_slice(&excess, &[places.len() as i32, 1]))?;
     let floor = mx::min(&mx::select(&stays, &kept, &mx::scalar(f32::INFINITY))?, -1)?;
     mx::maximum(&floor, kth)
 }

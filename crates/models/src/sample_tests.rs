@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use tokbar_engine::SamplingOptions;
+use tokbar_engine::{Draw, SamplingOptions, TokenBits};
 
 use super::{Counts, SampleRow, UNIFORM_MAX, sample, score};
 use crate::fixtures::uniforms;
@@ -8,8 +9,12 @@ use crate::flight::HostScores;
 use crate::mx::{self, Array};
 
 /// The slow obvious sampler, in f64. `None` where rounding may decide: a filter's or the draw's border is too near.
-fn reference(logits: &[f32], options: &SamplingOptions, uniform: f32, seen: &Seen) -> Option<u32> {
-    let mut logits: Vec<f64> = logits.iter().map(|&logit| f64::from(logit)).collect();
+fn reference(logits: &[f32], options: &SamplingOptions, draw_of_row: &Draw, seen: &Seen) -> Option<u32> {
+    let allowed =
+        |token: usize| draw_of_row.mask.as_ref().is_none_or(|mask| mask.words[token / 32] >> (token % 32) & 1 == 1);
+    let uniform = draw_of_row.uniform;
+    let mask = |(token, &logit): (usize, &f32)| if allowed(token) { f64::from(logit) } else { f64::NEG_INFINITY };
+    let mut logits: Vec<f64> = logits.iter().enumerate().map(mask).collect();
     for (&token, &bias) in &options.logit_bias {
         logits[token as usize] += f64::from(bias);
     }
@@ -37,7 +42,9 @@ fn reference(logits: &[f32], options: &SamplingOptions, uniform: f32, seen: &See
 /// Tokens that top-k, top-p and min-p keep.
 fn filter(logits: &[f64], order: &[usize], options: &SamplingOptions) -> Option<Vec<usize>> {
     let mut n_kept = if options.top_k == 0 { order.len() } else { options.top_k.min(order.len()) };
-    let gap = |n: usize| n == order.len() || logits[order[n - 1]] - logits[order[n]] > 1e-5;
+    let gap = |n: usize| {
+        n == order.len() || logits[order[n]] == f64::NEG_INFINITY || logits[order[n - 1]] - logits[order[n]] > 1e-5
+    };
     if !gap(n_kept) {
         return None;
     }
@@ -86,7 +93,7 @@ fn draw(logits: &[f64], kept: &[usize], uniform: f64) -> Option<u32> {
     None
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Seen {
     prompt: Vec<u32>,
     output: Vec<u32>,
@@ -115,8 +122,10 @@ fn random_options(numbers: &mut impl Iterator<Item = f32>, n_vocab: usize) -> Sa
 /// A row's inputs.
 struct Row {
     options: SamplingOptions,
-    uniform: f32,
+    draws: Vec<Draw>,
+    drafts: Vec<u32>,
     seen: Seen,
+    /// Of all draws.
     logits: Vec<f32>,
 }
 
@@ -126,45 +135,74 @@ fn random_row(numbers: &mut impl Iterator<Item = f32>, n_vocab: usize) -> Row {
     let token = |numbers: &mut dyn Iterator<Item = f32>| (numbers.next().unwrap() * n_vocab as f32) as u32;
     let mut tokens = |n: usize| -> Vec<u32> { (0..n).map(|_| token(numbers)).collect() };
     let seen = if options.has_penalties() { Seen { prompt: tokens(20), output: tokens(30) } } else { Seen::default() };
+    let n_draws = pick(numbers, &[1, 1, 1, 2, 5]);
+    let drafts = (1..n_draws).map(|_| token(numbers)).collect();
+    let draws = (0..n_draws).map(|_| random_draw(numbers, n_vocab)).collect();
+    let logits = (0..n_vocab * n_draws).map(|_| (numbers.next().unwrap() - 0.5) * spread).collect();
+    Row { options, draws, drafts, seen, logits }
+}
+
+fn random_draw(numbers: &mut impl Iterator<Item = f32>, n_vocab: usize) -> Draw {
     let uniform = pick(numbers, &[0.0, 0.999_999_94, 0.3, 0.8, 0.123]);
-    let logits = (0..n_vocab).map(|_| (numbers.next().unwrap() - 0.5) * spread).collect();
-    Row { options, uniform, seen, logits }
+    let part = pick(numbers, &[2.0, 2.0, 0.5, 0.0]);
+    if part > 1.0 {
+        return Draw::free(uniform);
+    }
+    let mut words = vec![0; n_vocab.div_ceil(32)];
+    let lone = (numbers.next().unwrap() * n_vocab as f32) as usize;
+    for token in (0..n_vocab).filter(|&token| token == lone || numbers.next().unwrap() < part) {
+        words[token / 32] |= 1 << (token % 32);
+    }
+    Draw { uniform, mask: Some(Arc::new(TokenBits { words })) }
+}
+
+/// Draws for the rows at once, in order.
+fn sample_rows(rows: &[Row], counts: &mut [Counts], n_vocab: usize) -> Vec<u32> {
+    let mut samples: Vec<_> = rows
+        .iter()
+        .zip(counts)
+        .map(|(row, counts)| SampleRow {
+            options: &row.options,
+            draws: &row.draws,
+            drafts: &row.drafts,
+            counts: row.options.has_penalties().then_some(counts),
+        })
+        .collect();
+    let logits: Vec<f32> = rows.iter().flat_map(|row| row.logits.clone()).collect();
+    let logits = Array::from_slice(&logits, &[(logits.len() / n_vocab) as i32, n_vocab as i32]);
+    mx::to_u32(&sample(&logits, &mut samples).unwrap().tokens).unwrap()
 }
 
 #[test]
 fn draws_equal_the_slow_samplers() {
     let mut numbers = uniforms("sampler");
-    let (mut n_checked, mut n_rows) = (0, 0);
+    let (mut n_checked, mut n_draws) = (0, 0);
     for round in 0..700 {
         let n_vocab = pick(&mut numbers, &[5, 67, 512]);
         let rows: Vec<Row> = (0..1 + round % 5).map(|_| random_row(&mut numbers, n_vocab)).collect();
         let mut counts: Vec<_> =
             rows.iter().map(|row| Counts::new(&row.seen.prompt, &row.seen.output, n_vocab)).collect();
-        let mut samples: Vec<_> = rows
-            .iter()
-            .zip(&mut counts)
-            .map(|(row, counts)| SampleRow {
-                options: &row.options,
-                uniform: row.uniform,
-                counts: row.options.has_penalties().then_some(counts),
-            })
-            .collect();
-        let logits: Vec<f32> = rows.iter().flat_map(|row| row.logits.clone()).collect();
-        let logits = Array::from_slice(&logits, &[rows.len() as i32, n_vocab as i32]);
-        let tokens = mx::to_u32(&sample(&logits, &mut samples).unwrap().tokens).unwrap();
-        for ((row, token), counts) in rows.iter().zip(tokens).zip(&counts) {
-            n_rows += 1;
-            if let Some(expected) = reference(&row.logits, &row.options, row.uniform, &row.seen) {
-                assert_eq!(token, expected, "round {round}: {:?} at {}", row.options, row.uniform);
-                n_checked += 1;
-            }
-            if row.options.has_penalties() {
-                let n_before = row.seen.output.iter().filter(|&&seen| seen == token).count() as f32;
-                assert_eq!(mx::to_f32(counts.array()).unwrap()[token as usize], n_before + 1.0, "the draw is counted");
+        let mut tokens = sample_rows(&rows, &mut counts, n_vocab).into_iter();
+        for (row, counts) in rows.iter().zip(&counts) {
+            let mut seen = row.seen.clone();
+            for (at, (draw, logits)) in row.draws.iter().zip(row.logits.chunks(n_vocab)).enumerate() {
+                let token = tokens.next().unwrap();
+                n_draws += 1;
+                seen.output.extend(at.checked_sub(1).map(|before| row.drafts[before]));
+                if let Some(expected) = reference(logits, &row.options, draw, &seen) {
+                    assert_eq!(token, expected, "round {round}: {:?} with {draw:?}", row.options);
+                    n_checked += 1;
+                }
+                if row.options.has_penalties() {
+                    let n_before = row.seen.output.iter().filter(|&&seen| seen == token).count() as f32;
+                    let n_more = if row.draws.len() == 1 { 1.0 } else { 0.0 };
+                    let counted = mx::to_f32(counts.array()).unwrap()[token as usize];
+                    assert_eq!(counted, n_before + n_more, "a lone draw is counted");
+                }
             }
         }
     }
-    assert!(n_checked * 10 > n_rows * 8, "{n_checked} of {n_rows} rows were decidable");
+    assert!(n_checked * 10 > n_draws * 8, "{n_checked} of {n_draws} draws were decidable");
 }
 
 #[test]
@@ -173,7 +211,8 @@ fn tokens_are_drawn_as_often_as_they_are_likely() {
     let options = SamplingOptions { temperature: 1.0, ..SamplingOptions::default() };
     let mut n_drawn = BTreeMap::new();
     for step in 0..1000 {
-        let mut rows = [SampleRow { options: &options, uniform: step as f32 / 1000.0, counts: None }];
+        let draws = [Draw::free(step as f32 / 1000.0)];
+        let mut rows = [SampleRow { options: &options, draws: &draws, drafts: &[], counts: None }];
         let token = mx::to_u32(&sample(&logits, &mut rows).unwrap().tokens).unwrap()[0];
         *n_drawn.entry(token).or_insert(0) += 1;
     }
@@ -189,7 +228,9 @@ fn a_vanishing_temperature_takes_the_likeliest_token() {
     for temperature in [1e-6, 1e-38, f32::from_bits(1)] {
         let options = SamplingOptions { temperature, top_p: 0.9, ..SamplingOptions::default() };
         let warm = SamplingOptions { temperature: 1.0, ..SamplingOptions::default() };
-        let mut rows = [&options, &warm].map(|options| SampleRow { options, uniform: 0.5, counts: None });
+        let draws = [Draw::free(0.5)];
+        let row = |options| SampleRow { options, draws: &draws, drafts: &[], counts: None };
+        let mut rows = [&options, &warm].map(row);
         let logits = Array::from_slice(&[logits, logits].concat(), &[2, 4]);
         assert_eq!(mx::to_u32(&sample(&logits, &mut rows).unwrap().tokens).unwrap(), [2, 2], "{temperature}");
     }

@@ -65,6 +65,10 @@ pub fn greater(a: &Array, b: &Array) -> Result<Array> {
 pub fn greater_equal(a: &Array, b: &Array) -> Result<Array> {
     binary(sys::mlx_greater_equal, a, b)
 }
+/// `a & b` of integers, elementwise, broadcast.
+pub fn bitwise_and(a: &Array, b: &Array) -> Result<Array> {
+    binary(sys::mlx_bitwise_and, a, b)
+}
 /// `1 / (1 + e^-a)`.
 pub fn sigmoid(a: &Array) -> Result<Array> {
     unary(sys::mlx_sigmoid, a)
