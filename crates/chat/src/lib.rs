@@ -2,6 +2,7 @@
 //!
 //! Knows messages, tools and token ids. Must not know tensors or HTTP.
 
+mod answer_rules;
 mod detokenizer;
 mod event;
 mod files;
@@ -16,6 +17,7 @@ mod token_bytes;
 mod tokenizer;
 mod tokenizer_config;
 
+pub use answer_rules::{AnswerForm, AnswerRules, CallCount, ToolChoice};
 pub use detokenizer::Detokenizer;
 pub use event::{Event, FinishReason};
 pub use files::FileError;

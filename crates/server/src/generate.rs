@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tokbar_chat::{Prompt, PromptError, StopStrings};
+use tokbar_chat::{AnswerRules, Prompt, PromptError, StopStrings};
 use tokbar_engine::{Request, SamplingError, SamplingOptions, SubmitError, TokenId};
 
 use crate::generation::Generation;
@@ -23,6 +23,8 @@ pub struct Job {
     pub stop: StopStrings,
     /// Which tokens are reported and which end the output.
     pub scope: Scope,
+    /// What each continuation must look like.
+    pub rules: AnswerRules,
 }
 
 /// Which tokens are reported and which end the output.

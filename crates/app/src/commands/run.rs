@@ -4,7 +4,7 @@ use anyhow::{Context, Result, anyhow};
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 use serde_json::Map;
-use tokbar_chat::{Event, Message, Prompt, Role, StopStrings};
+use tokbar_chat::{AnswerRules, Event, Message, Prompt, Role, StopStrings};
 use tokbar_engine::SamplingOptions;
 use tokbar_server::{Job, Models, Scope, ServerOptions, ServerState, Update};
 
@@ -127,6 +127,7 @@ impl Talk<'_> {
             max_tokens: self.args.max_tokens,
             stop: StopStrings::new(Vec::new())?,
             scope: Scope::default(),
+            rules: AnswerRules::default(),
         })
     }
 }

@@ -7,7 +7,7 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use futures::StreamExt;
 use serde_json::{Map, Value};
-use tokbar_chat::{Prompt, Tokenizer};
+use tokbar_chat::{AnswerRules, Prompt, Tokenizer};
 
 use super::error::Failure;
 use super::parameters::{self, Delivery, UsageChunk};
@@ -90,6 +90,7 @@ fn parse(state: &ServerState, body: Value) -> Result<Call, ApiError> {
         max_tokens: max_tokens(&mut fields)?.unwrap_or(model.defaults.max_tokens),
         stop: parameters::stop(&mut fields)?,
         scope: Scope { ignore_eos: ignore_eos.unwrap_or(false), score_prompt: false },
+        rules: AnswerRules::default(),
     };
     Ok(Call { delivery: parameters::delivery(&mut fields)?, model, job, logprobs })
 }

@@ -7,7 +7,7 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use futures::StreamExt;
 use serde_json::Value;
-use tokbar_chat::Prompt;
+use tokbar_chat::{AnswerRules, Prompt};
 
 use super::error::Failure;
 use super::parameters::{self, Delivery, UsageChunk};
@@ -87,6 +87,7 @@ fn parse(state: &ServerState, body: Value) -> Result<Call, ApiError> {
         max_tokens: parameters::max_tokens(&mut fields, "max_tokens", 0)?.unwrap_or(MAX_TOKENS),
         stop: parameters::stop(&mut fields)?,
         scope: Scope { ignore_eos: ignore_eos.unwrap_or(false), score_prompt },
+        rules: AnswerRules::default(),
     };
     let is_infill = job.prompts.iter().any(|prompt| matches!(prompt, Prompt::Infill { .. }));
     if is_infill && echo == Echo::Sent {
