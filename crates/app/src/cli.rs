@@ -33,6 +33,18 @@ pub enum Command {
     Bench(BenchArgs),
 }
 
+/// How a model writes tool calls and reasoning, where its chat template does not tell.
+#[derive(Clone, Debug, Default, Args)]
+pub struct FormatArgs {
+    /// Format of tool calls, instead of the one that the chat template shows; `none` for none.
+    #[arg(long, value_name = "NAME")]
+    pub tool_call_parser: Option<String>,
+
+    /// Format of reasoning, instead of the one that the chat template shows; `none` for none.
+    #[arg(long, value_name = "NAME")]
+    pub reasoning_parser: Option<String>,
+}
+
 /// Which model, and how to hold it.
 #[derive(Clone, Debug, Args)]
 pub struct ModelArgs {
@@ -46,6 +58,10 @@ pub struct ModelArgs {
     /// Most sequences that run at once.
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub max_rows: u16,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub format: FormatArgs,
 }
 
 /// How weights are held.
@@ -133,6 +149,10 @@ pub struct ImportArgs {
 pub struct InfoArgs {
     /// A model folder, a .gguf file, or the id of a model on the Hugging Face Hub (org/name).
     pub model: String,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub format: FormatArgs,
 
     /// Print JSON.
     #[arg(long)]

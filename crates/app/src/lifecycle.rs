@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use jiff::Timestamp;
-use tokbar_chat::TextModel;
+use tokbar_chat::{Detection, TextModel};
 use tokbar_engine::{Backend, Engine, EngineOptions};
 use tokbar_models::{LoadOptions, MlxBackend, Precision};
 use tokbar_server::ServedModel;
 
-use crate::cli::{ModelArgs, PrecisionArg};
+use crate::cli::{FormatArgs, ModelArgs, PrecisionArg};
 use crate::{defaults, progress, sources};
 
 /// A model ready to answer.
@@ -46,8 +46,19 @@ impl Loaded {
 pub fn load(args: &ModelArgs) -> Result<Loaded> {
     let source = sources::folder(&args.model)?;
     let text = TextModel::load(&source.dir)?;
+    let detection = detection(text.detection().clone(), &source.name, &args.format)?;
+    let text = text.with_detection(detection);
     let engine = start_engine(&source.dir, args)?;
     Ok(Loaded { name: source.name, dir: source.dir, engine, text: Arc::new(text) })
+}
+
+/// How the model writes tool calls and reasoning: as the options say, else the template, else the name.
+///
+/// # Errors
+/// When an option names no format.
+pub fn detection(by_template: Detection, name: &str, options: &FormatArgs) -> Result<Detection> {
+    let (tools, reasoning) = (options.tool_call_parser.as_deref(), options.reasoning_parser.as_deref());
+    Ok(by_template.with_options(tools, reasoning)?.or_by_name(name))
 }
 
 fn start_engine(dir: &Path, args: &ModelArgs) -> Result<Engine> {

@@ -2,7 +2,7 @@
 //! panic.
 
 use std::fmt::Display;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 /// Writes `text` and a line end, at once.
 ///
@@ -22,6 +22,15 @@ pub fn piece(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()
+}
+
+/// Writes what is no part of the answer, such as thinking, to standard error: dimmed, and only to a person.
+pub fn aside(text: &str) {
+    let mut out = io::stderr().lock();
+    // A terminal that is gone reads no asides.
+    if out.is_terminal() && write!(out, "\x1b[2m{text}\x1b[0m").is_err() {
+        tracing::trace!("standard error is gone");
+    }
 }
 
 /// An error and its causes in one line, each once: many errors tell their cause in their own words already.

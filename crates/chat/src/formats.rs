@@ -7,6 +7,7 @@
 mod deepseek_v3;
 mod deepseek_v31;
 mod deepseek_v32;
+mod detection;
 mod gemma4;
 mod glm47;
 mod harmony;
@@ -21,6 +22,7 @@ mod qwen3_coder;
 mod reasoning;
 mod solar;
 
+pub use detection::{Because, Detection};
 pub use reasoning::ReasoningFormat;
 
 /// Every tool format. Detection takes the first whose markers fit, so the more specific stand first.
@@ -64,16 +66,6 @@ pub struct UnknownFormat {
 }
 
 impl OutputFormat {
-    /// Reads the format off a chat template's source.
-    pub fn detect(template: &str) -> Self {
-        let tools = TOOL_FORMATS.into_iter().find(|format| format.detect.iter().any(|markers| markers.fit(template)));
-        let reasoning = match tools {
-            Some(format) if format.has_reasoning => None,
-            _ => ReasoningFormat::detect(template),
-        };
-        Self { tools, reasoning }
-    }
-
     /// A tool format by its name or alias.
     ///
     /// # Errors

@@ -24,7 +24,7 @@ fn formats_are_told_by_the_chat_template() {
         ("<TOOLCALL>[]</TOOLCALL>", Some("hermes"), None),
     ];
     for (template, tools, reasoning) in cases {
-        let format = OutputFormat::detect(template);
+        let format = Detection::by_template(template).format;
         let names = (format.tools.map(|format| format.name), format.reasoning.map(|format| format.name));
         assert_eq!(names, (tools, reasoning), "{template}");
     }

@@ -123,6 +123,12 @@ impl OutputParser {
         self.region == Region::Reasoning
     }
 
+    /// Bytes read that no event has yet: they may turn out to be text, or markup.
+    pub fn n_held(&self) -> usize {
+        let n_raw = if self.call.is_open() { 0 } else { self.call.raw.len() };
+        self.pending.len() + self.space.len() + n_raw
+    }
+
     fn run(&mut self, text: &str, more: More) {
         let mut input = std::mem::take(&mut self.pending);
         input.push_str(text);

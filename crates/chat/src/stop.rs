@@ -82,9 +82,15 @@ impl StopStrings {
         StopPush { text: std::mem::replace(&mut self.held, kept), hit: false }
     }
 
-    /// Ends the text: what was held back is no stop string after all.
-    pub fn finish(self) -> String {
-        self.held
+    /// The text ends, or something else comes between: what was held back is no stop string after all.
+    pub fn flush(&mut self) -> String {
+        self.matchers.iter_mut().for_each(|matcher| matcher.n_matched = 0);
+        std::mem::take(&mut self.held)
+    }
+
+    /// Bytes held back.
+    pub fn n_held(&self) -> usize {
+        self.held.len()
     }
 }
 

@@ -17,7 +17,7 @@ fn run(stop: &[&str], text: &str, cuts: u32) -> (String, bool) {
     shown.push_str(&push.text);
     hit |= push.hit;
     if !hit {
-        shown.push_str(&stop.finish());
+        shown.push_str(&stop.flush());
     }
     (shown, hit)
 }
@@ -50,7 +50,7 @@ fn only_a_prefix_of_a_stop_string_is_held_back() {
     let mut stop = StopStrings::new(vec!["<end>".to_owned(), "</s>".to_owned()]).unwrap();
     let shown = ["a<", "b<e", "n", "x</", "s"].map(|text| stop.push(text).text);
     assert_eq!(shown, ["a", "<b", "", "<enx", ""]);
-    assert_eq!(stop.finish(), "</s");
+    assert_eq!(stop.flush(), "</s");
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn nothing_follows_a_hit() {
     let mut stop = StopStrings::new(vec![".".to_owned()]).unwrap();
     assert_eq!(stop.push("a.b"), StopPush { text: "a".to_owned(), hit: true });
     assert_eq!(stop.push("c"), StopPush { text: String::new(), hit: true });
-    assert_eq!(stop.finish(), "");
+    assert_eq!(stop.flush(), "");
 }
 
 #[test]

@@ -15,7 +15,7 @@ use jiff::Zoned;
 use minijinja::{Environment, ErrorKind, Value, syntax::SyntaxConfig};
 use serde_json::Map;
 
-use crate::{Message, OutputFormat, Tool, files::FileError, tokenizer_config::TokenizerConfig};
+use crate::{Detection, Message, Tool, files::FileError, tokenizer_config::TokenizerConfig};
 
 /// Work that one render may do beyond what its input's size asks for: instructions, or units of 64 bytes.
 const FUEL: u64 = 2_000_000;
@@ -26,6 +26,9 @@ const OUTPUT_BYTES_MAX: usize = 16 << 20;
 /// Stack of one render. A template can nest lists as deep as its fuel lasts, and dropping them recurses. The pages are
 /// only reserved, not used.
 const STACK_BYTES: usize = 512 << 20;
+
+/// Variables that `template_kwargs` cannot replace: what they hold has been checked, and counts for the work limit.
+pub const RESERVED_VARIABLES: [&str; 4] = ["messages", "tools", "strftime_now", "raise_exception"];
 
 /// A checkpoint's chat templates.
 #[derive(Debug)]
@@ -44,7 +47,8 @@ pub struct ChatPrompt<'a> {
     pub messages: &'a [Message],
     /// Functions that the model may call.
     pub tools: &'a [Tool],
-    /// Extra variables; they replace those of the same name, `add_generation_prompt` (true) too.
+    /// Extra variables; they replace those of the same name, `add_generation_prompt` (true) too, but not
+    /// [`RESERVED_VARIABLES`].
     pub template_kwargs: &'a Map<String, serde_json::Value>,
 }
 
@@ -87,6 +91,12 @@ pub enum TemplateError {
     Render {
         /// Where and what.
         detail: String,
+    },
+    /// A switch that would replace what the request itself says.
+    #[error("the chat template's variable {name} cannot be set as a switch; send it as a field of the request")]
+    Reserved {
+        /// The variable.
+        name: &'static str,
     },
     /// The template does more work than any real one: an endless loop, or a value that grows and grows.
     #[error("the chat template exceeds the work limit of {fuel} steps; it may loop without end")]
@@ -144,10 +154,18 @@ impl ChatTemplate {
     }
 
     /// How the model writes tool calls and reasoning, read off its templates.
-    pub fn output_format(&self) -> OutputFormat {
-        let default = OutputFormat::detect(&self.default.source);
-        let tool_use = self.tool_use.as_ref().map(|entry| OutputFormat::detect(&entry.source)).unwrap_or_default();
-        OutputFormat { tools: tool_use.tools.or(default.tools), reasoning: default.reasoning.or(tool_use.reasoning) }
+    pub fn detection(&self) -> Detection {
+        let default = Detection::by_template(&self.default.source);
+        let Some(entry) = &self.tool_use else { return default };
+        let tool_use = Detection::by_template(&entry.source);
+        let mut both = default.clone();
+        if tool_use.format.tools.is_some() {
+            (both.format.tools, both.tools_because) = (tool_use.format.tools, tool_use.tools_because);
+        }
+        if default.format.reasoning.is_none() {
+            (both.format.reasoning, both.reasoning_because) = (tool_use.format.reasoning, tool_use.reasoning_because);
+        }
+        both
     }
 
     /// The prompt's text. `now` is what `strftime_now` tells. Earlier tool calls are written in the way that the template
@@ -156,6 +174,10 @@ impl ChatTemplate {
     /// # Errors
     /// When the template refuses the conversation, fails, or exceeds a limit.
     pub fn render(&self, prompt: &ChatPrompt<'_>, now: &Zoned) -> Result<String, TemplateError> {
+        let is_set = |name: &&&str| prompt.template_kwargs.contains_key(**name);
+        if let Some(name) = RESERVED_VARIABLES.iter().find(is_set) {
+            return Err(TemplateError::Reserved { name });
+        }
         let entry = self.entry(prompt.tools);
         let mut first_error = None;
         for style in entry.style.attempts(prompt.messages) {

@@ -185,3 +185,14 @@ fn broken_template_files_are_named() {
         assert!(error.contains(reason), "{file} {text}: {error}");
     }
 }
+
+#[test]
+fn switches_cannot_replace_what_was_checked() {
+    for name in RESERVED_VARIABLES {
+        let kwargs = Map::from_iter([(name.to_owned(), json!([]))]);
+        let template = ChatTemplate::from_source("x", Map::new()).unwrap();
+        let prompt = ChatPrompt { messages: &[], tools: &[], template_kwargs: &kwargs };
+        let error = template.render(&prompt, &Zoned::default()).unwrap_err().to_string();
+        assert!(error.contains(name) && error.contains("cannot be set as a switch"), "{error}");
+    }
+}

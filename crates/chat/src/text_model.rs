@@ -5,8 +5,8 @@ use std::{collections::BTreeSet, path::Path, sync::Arc};
 use jiff::Zoned;
 
 use crate::{
-    ChatPrompt, ChatTemplate, Detokenizer, OutputFormat, OutputOptions, OutputParser, Prompt, Specials, TemplateError,
-    Tokenizer, TokenizerError,
+    ChatPrompt, ChatTemplate, Detection, Detokenizer, OutputFormat, OutputOptions, OutputParser, Prompt, Specials,
+    TemplateError, Tokenizer, TokenizerError,
 };
 
 /// Tokens of a prompt's tail; longer than any tag that opens reasoning.
@@ -19,7 +19,7 @@ pub struct TextModel {
     pub tokenizer: Arc<Tokenizer>,
     /// Conversations to text; base models have none.
     pub template: Option<ChatTemplate>,
-    format: OutputFormat,
+    detection: Detection,
     /// Special tokens that the format reads.
     shown: Arc<BTreeSet<u32>>,
 }
@@ -70,20 +70,26 @@ impl TextModel {
     /// When a file is missing, damaged or too large.
     pub fn load(dir: &Path) -> Result<Self, TextModelError> {
         let (tokenizer, template) = (Tokenizer::load(dir)?, ChatTemplate::load(dir)?);
-        let format = template.as_ref().map(ChatTemplate::output_format).unwrap_or_default();
-        let model = Self { tokenizer: Arc::new(tokenizer), template, format, shown: Arc::default() };
-        Ok(model.with_format(format))
+        let detection = template.as_ref().map(ChatTemplate::detection).unwrap_or_default();
+        let model =
+            Self { tokenizer: Arc::new(tokenizer), template, detection: Detection::default(), shown: Arc::default() };
+        Ok(model.with_detection(detection))
     }
 
     /// Reads output in this format instead of the one that the chat template tells.
-    pub fn with_format(self, format: OutputFormat) -> Self {
-        let shown = Arc::new(self.tokenizer.special_tokens_in(format.terminals()));
-        Self { format, shown, ..self }
+    pub fn with_detection(self, detection: Detection) -> Self {
+        let shown = Arc::new(self.tokenizer.special_tokens_in(detection.format.terminals()));
+        Self { detection, shown, ..self }
     }
 
     /// How the model writes tool calls and reasoning.
     pub fn format(&self) -> OutputFormat {
-        self.format
+        self.detection.format
+    }
+
+    /// The format, and how it is known.
+    pub fn detection(&self) -> &Detection {
+        &self.detection
     }
 
     /// For a chat answer: its text, with the special tokens that mark tool calls and reasoning. It goes into a parser.
@@ -100,7 +106,7 @@ impl TextModel {
 
     /// Reads a chat answer's text.
     pub fn output_parser(&self, options: &OutputOptions<'_>) -> OutputParser {
-        OutputParser::new(&self.format, options)
+        OutputParser::new(&self.format(), options)
     }
 
     /// Token ids of a prompt. `now` is what the template's `strftime_now` tells.

@@ -1,8 +1,9 @@
 //! From a neutral job to running sequences: render, tokenize, check the length, submit.
 
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
-use tokbar_chat::{AnswerRules, Prompt, PromptError, StopStrings};
+use tokbar_chat::{AnswerRules, OutputOptions, OutputReader, Prompt, PromptError, StopStrings, Tool};
 use tokbar_engine::{Request, SamplingError, SamplingOptions, SubmitError, TokenId};
 
 use crate::generation::Generation;
@@ -49,10 +50,13 @@ pub async fn start(state: &ServerState, model: &Arc<ServedModel>, job: Job) -> R
             format!("asks for {n_sequences} sequences with all prompts, but a call may have {n_max}; send less");
         return Err(ApiError::invalid("n", detail));
     }
-    let is_answer = matches!(job.prompts.first(), Some(Prompt::Chat { .. }));
     let mut job = job;
+    let tools = match job.prompts.first() {
+        Some(Prompt::Chat { tools, .. }) => Some(tools.clone()),
+        _ => None,
+    };
     let prompts = tokenize(state, model, std::mem::take(&mut job.prompts)).await?;
-    if is_answer && prompts.iter().any(Vec::is_empty) {
+    if tools.is_some() && prompts.iter().any(Vec::is_empty) {
         let detail =
             "the chat template wrote nothing for this conversation; check its messages and chat_template_kwargs";
         return Err(ApiError::Prompt { detail: detail.to_owned() });
@@ -66,15 +70,8 @@ pub async fn start(state: &ServerState, model: &Arc<ServedModel>, job: Job) -> R
         for choice_idx in 0..job.n_choices {
             let request = request(model, &job, &prompt, choice_idx as u64);
             let outputs = model.engine.submit(request).map_err(|error| refusal(state, error))?;
-            let tokenizer = &model.text.tokenizer;
-            let detokenizer = if is_answer { tokenizer.detokenizer() } else { tokenizer.continuation() };
-            generations.push(Generation::new(
-                outputs,
-                prompt.clone(),
-                detokenizer,
-                job.stop.clone(),
-                ends(model, &job),
-            ));
+            let reader = reader(model, job.stop.clone(), &prompt, tools.as_deref());
+            generations.push(Generation::new(outputs, prompt.clone(), reader, ends(model, &job)));
         }
     }
     Ok(generations)
@@ -117,6 +114,17 @@ fn request(model: &ServedModel, job: &Job, prompt: &[TokenId], choice_idx: u64) 
         score_prompt: job.scope.score_prompt,
         ..Request::default()
     }
+}
+
+/// Answers are parsed for reasoning and for calls of `tools`; other continuations (`None`) are plain text.
+fn reader(model: &ServedModel, stop: StopStrings, prompt: &[TokenId], tools: Option<&[Tool]>) -> OutputReader {
+    let text = &model.text;
+    let Some(tools) = tools else { return OutputReader::new(text.tokenizer.continuation(), None, stop) };
+    // Calls of later turns and of other choices must not have the same ids.
+    let id_seed = RandomState::new().hash_one(prompt.len());
+    let prompt_tail = text.prompt_tail(prompt);
+    let parser = text.output_parser(&OutputOptions { tools, prompt_tail: &prompt_tail, id_seed });
+    OutputReader::new(text.chat_detokenizer(), Some(parser), stop)
 }
 
 /// Tokens that end the output and are not shown.

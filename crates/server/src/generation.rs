@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use futures::stream::{self, BoxStream, StreamExt};
-use tokbar_chat::{Detokenizer, Event, FinishReason, StopStrings};
+use tokbar_chat::{Event, FinishReason, OutputReader, Reading};
 use tokbar_engine::{self as engine, Output, Outputs, PromptScores, TokenId, TokenScore, Usage};
 
 use crate::ApiError;
@@ -47,9 +47,8 @@ pub struct Generation {
     outputs: Option<Outputs>,
     prompt: Arc<[TokenId]>,
     ends: Vec<TokenId>,
-    detokenizer: Detokenizer,
     /// `None` once it is used up.
-    stop: Option<StopStrings>,
+    reader: Option<OutputReader>,
     scores: ScoreQueue,
     n_output: usize,
     ready: VecDeque<Update>,
@@ -57,19 +56,12 @@ pub struct Generation {
 
 impl Generation {
     /// `ends` are the tokens that end the output and have no text.
-    pub fn new(
-        outputs: Outputs,
-        prompt: Arc<[TokenId]>,
-        detokenizer: Detokenizer,
-        stop: StopStrings,
-        ends: Vec<TokenId>,
-    ) -> Self {
+    pub fn new(outputs: Outputs, prompt: Arc<[TokenId]>, reader: OutputReader, ends: Vec<TokenId>) -> Self {
         Self {
             outputs: Some(outputs),
             prompt,
             ends,
-            detokenizer,
-            stop: Some(stop),
+            reader: Some(reader),
             scores: ScoreQueue::default(),
             n_output: 0,
             ready: VecDeque::new(),
@@ -118,15 +110,16 @@ impl Generation {
         if self.ends.contains(&token) {
             return;
         }
-        let text = self.detokenizer.push(token);
-        self.scores.push(score, &text);
-        let Some(stop) = self.stop.as_mut() else { return };
-        let push = stop.push(&text);
-        self.show(push.text);
-        if push.hit {
+        let Some(reader) = self.reader.as_mut() else { return };
+        let reading = reader.push(token);
+        self.scores.push(score, &reading.text);
+        if reading.is_stopped {
+            let reason = reader.stop_reason();
             let usage = Usage { n_prompt: self.prompt.len(), n_cached: 0, n_output: self.n_output };
-            self.end(Update::Finish { reason: FinishReason::Stop, usage });
+            self.show(reading);
+            return self.end(Update::Finish { reason, usage });
         }
+        self.show(reading);
     }
 
     fn take_finish(&mut self, reason: engine::FinishReason, usage: Usage) {
@@ -136,33 +129,38 @@ impl Generation {
             engine::FinishReason::Cancelled => return self.end(Update::Failed(ApiError::Stopping)),
             engine::FinishReason::Failed(detail) => return self.end(Update::Failed(ApiError::Failed { detail })),
         };
-        let rest = self.detokenizer.finish();
-        let mut reason = reason;
-        if let Some(mut stop) = self.stop.take() {
-            let push = stop.push(&rest);
-            if push.hit {
-                reason = FinishReason::Stop;
-                self.show(push.text);
-            } else {
-                self.show_last(push.text + &stop.finish());
-            }
+        let Some(reader) = self.reader.take() else { return };
+        let (reading, reason) = reader.finish(reason);
+        let is_stopped = reading.is_stopped;
+        self.show(reading);
+        if !is_stopped {
+            self.show_rest();
         }
         self.end(Update::Finish { reason, usage });
     }
 
-    fn show(&mut self, text: String) {
-        if text.is_empty() {
+    /// Scores come with the last event that their tokens are in.
+    fn show(&mut self, reading: Reading) {
+        if reading.events.is_empty() {
             return;
         }
-        let scores = self.scores.shown(&text);
-        self.ready.push_back(Update::Piece { event: Event::Text(text), scores });
+        let scores = self.scores.settled(reading.n_bytes_settled);
+        let pieces = reading.events.into_iter().map(|event| Update::Piece { event, scores: Vec::new() });
+        self.ready.extend(pieces);
+        if let Some(Update::Piece { scores: last, .. }) = self.ready.back_mut() {
+            *last = scores;
+        }
     }
 
-    /// Tokens without text of their own come out with the last piece.
-    fn show_last(&mut self, text: String) {
+    /// Tokens without text of their own come out at the end.
+    fn show_rest(&mut self) {
         let scores = self.scores.rest();
-        if !text.is_empty() || !scores.is_empty() {
-            self.ready.push_back(Update::Piece { event: Event::Text(text), scores });
+        if scores.is_empty() {
+            return;
+        }
+        match self.ready.back_mut() {
+            Some(Update::Piece { scores: last, .. }) => last.extend(scores),
+            _ => self.ready.push_back(Update::Piece { event: Event::Text(String::new()), scores }),
         }
     }
 
@@ -179,7 +177,6 @@ struct ScoreQueue {
     waiting: VecDeque<(usize, ScoredToken)>,
     n_bytes_pushed: usize,
     n_chars_pushed: usize,
-    n_bytes_shown: usize,
 }
 
 impl ScoreQueue {
@@ -193,10 +190,9 @@ impl ScoreQueue {
         self.n_chars_pushed += text.chars().count();
     }
 
-    /// The tokens whose text begins within what is shown now.
-    fn shown(&mut self, text: &str) -> Vec<ScoredToken> {
-        self.n_bytes_shown += text.len();
-        let n = self.waiting.iter().take_while(|(start, _)| *start < self.n_bytes_shown).count();
+    /// The tokens whose text begins before this byte.
+    fn settled(&mut self, n_bytes: usize) -> Vec<ScoredToken> {
+        let n = self.waiting.iter().take_while(|(start, _)| *start < n_bytes).count();
         self.waiting.drain(..n).map(|(_, scored)| scored).collect()
     }
 

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "server/calls.rs"]
+mod calls;
 #[path = "server/chat.rs"]
 mod chat;
 #[path = "server/client.rs"]

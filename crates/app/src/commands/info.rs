@@ -4,15 +4,20 @@ use std::fmt::Write;
 
 use anyhow::Result;
 use serde::Serialize;
+use tokbar_chat::{ChatTemplate, Detection};
 use tokbar_hub::checkpoint::Checkpoint;
 
 use crate::cli::InfoArgs;
-use crate::{say, sources};
+use crate::{lifecycle, say, sources};
 
 /// Opens the checkpoint and prints what its files say.
 pub fn run(args: &InfoArgs) -> Result<()> {
     let source = sources::folder(&args.model)?;
-    let info = Info::new(source.name, &Checkpoint::open(&source.dir)?);
+    let checkpoint = Checkpoint::open(&source.dir)?;
+    let template = ChatTemplate::load(&source.dir)?;
+    let detection = template.as_ref().map(ChatTemplate::detection).unwrap_or_default();
+    let detection = lifecycle::detection(detection, &source.name, &args.format)?;
+    let info = Info::new(source.name, &checkpoint, &detection);
     if args.json {
         say::line(serde_json::to_string_pretty(&info)?)?;
     } else {
@@ -36,10 +41,26 @@ struct Info {
     kv_bytes_full_context: Option<u64>,
     has_tokenizer: bool,
     has_chat_template: bool,
+    tool_calls: Found,
+    reasoning: Found,
+}
+
+/// A format and why it is taken.
+#[derive(Serialize)]
+struct Found {
+    format: Option<&'static str>,
+    because: String,
+}
+
+impl Found {
+    fn text(&self) -> String {
+        format!("{}: {}", self.format.unwrap_or("none"), self.because)
+    }
 }
 
 impl Info {
-    fn new(name: String, checkpoint: &Checkpoint) -> Self {
+    fn new(name: String, checkpoint: &Checkpoint, detection: &Detection) -> Self {
+        let format = detection.format;
         Self {
             name,
             folder: checkpoint.dir.display().to_string(),
@@ -56,6 +77,14 @@ impl Info {
             kv_bytes_full_context: checkpoint.kv.zip(checkpoint.n_context).map(|(kv, n_tokens)| kv.n_bytes(n_tokens)),
             has_tokenizer: checkpoint.has_tokenizer,
             has_chat_template: checkpoint.has_chat_template,
+            tool_calls: Found {
+                format: format.tools.map(|format| format.name),
+                because: detection.tools_because.to_string(),
+            },
+            reasoning: Found {
+                format: format.reasoning.map(|format| format.name),
+                because: detection.reasoning_because.to_string(),
+            },
         }
     }
 
@@ -74,6 +103,8 @@ impl Info {
             ("at full context", self.kv_bytes_full_context.map_or_else(unknown, megabytes)),
             ("tokenizer", yes_no(self.has_tokenizer)),
             ("chat template", yes_no(self.has_chat_template)),
+            ("tool calls", self.tool_calls.text()),
+            ("reasoning", self.reasoning.text()),
         ];
         let mut table = String::new();
         for (what, value) in rows {

@@ -107,6 +107,7 @@ impl Talk<'_> {
                     say::piece(&text)?;
                     answer.push_str(&text);
                 }
+                Update::Piece { event: Event::Reasoning(text), .. } => say::aside(&text),
                 Update::Failed(error) => return Err(error.into()),
                 Update::Prompt(_) | Update::Piece { .. } | Update::Finish { .. } => {}
             }

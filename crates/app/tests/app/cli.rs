@@ -28,6 +28,12 @@ fn info_tells_what_the_model_is() {
     let info: Value = serde_json::from_str(&stdout(&["info", &model(), "--json"])).expect("JSON");
     assert_eq!(info["model_type"], "llama");
     assert_eq!(info["n_context"], 8192);
+    assert_eq!(info["tool_calls"]["format"], Value::Null, "{info}");
+    let named = stdout(&["info", &model(), "--tool-call-parser", "qwen3", "--reasoning-parser", "qwen3"]);
+    assert!(named.contains("hermes: an option says so") && named.contains("qwen3: an option says so"), "{named}");
+    let output = tokbar(&["info", &model(), "--tool-call-parser", "nope"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("no tool call format named nope") && said.contains("qwen3_coder"), "{said}");
 }
 
 #[test]

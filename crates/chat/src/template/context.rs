@@ -79,7 +79,7 @@ pub(super) fn build(
 ) -> Context {
     let messages: Vec<_> = prompt.messages.iter().map(|message| message_json(message, style)).collect();
     let tools: Vec<_> = prompt.tools.iter().map(tool_json).collect();
-    let n_bytes = messages.iter().chain(&tools).map(text_bytes).sum();
+    let n_bytes = messages.iter().chain(&tools).chain(prompt.template_kwargs.values()).map(text_bytes).sum();
     let mut variables = special_tokens.clone();
     variables.insert("messages".to_owned(), Value::Array(messages));
     variables.insert("tools".to_owned(), if tools.is_empty() { Value::Null } else { Value::Array(tools) });
