@@ -6,12 +6,27 @@ use crate::pass::Pass;
 use crate::weights::Weights;
 use crate::{LoadError, LoadResult};
 
+mod block;
 mod decoder;
+mod ernie4_5;
+mod exaone4;
+mod experts;
 mod gemma3_text;
+mod glm4;
+mod glm4_moe;
+mod granite;
 mod llama;
-mod pre_norm;
+mod minimax;
+mod mixtral;
+mod olmo2;
+mod olmo3;
+mod phi3;
 mod qwen2;
+mod qwen2_moe;
 mod qwen3;
+mod qwen3_moe;
+mod seed_oss;
+mod smollm3;
 
 /// A loaded network: tokens in, logits out. Knows nothing of sampling, batching or devices.
 pub trait Model {
@@ -50,10 +65,24 @@ pub struct Family {
 
 /// Every family.
 pub const FAMILIES: &[Family] = &[
+    Family { name: "ernie4_5", aliases: &[], load: ernie4_5::load },
+    Family { name: "exaone4", aliases: &[], load: exaone4::load },
     Family { name: "gemma3_text", aliases: &[], load: gemma3_text::load },
+    Family { name: "glm4", aliases: &[], load: glm4::load },
+    Family { name: "glm4_moe", aliases: &[], load: glm4_moe::load },
+    Family { name: "granite", aliases: &[], load: granite::load },
     Family { name: "llama", aliases: &["mistral"], load: llama::load },
+    Family { name: "minimax", aliases: &[], load: minimax::load },
+    Family { name: "mixtral", aliases: &[], load: mixtral::load },
+    Family { name: "olmo2", aliases: &[], load: olmo2::load },
+    Family { name: "olmo3", aliases: &[], load: olmo3::load },
+    Family { name: "phi3", aliases: &[], load: phi3::load },
     Family { name: "qwen2", aliases: &[], load: qwen2::load },
+    Family { name: "qwen2_moe", aliases: &[], load: qwen2_moe::load },
     Family { name: "qwen3", aliases: &[], load: qwen3::load },
+    Family { name: "qwen3_moe", aliases: &[], load: qwen3_moe::load },
+    Family { name: "seed_oss", aliases: &[], load: seed_oss::load },
+    Family { name: "smollm3", aliases: &[], load: smollm3::load },
 ];
 
 /// The family of a `model_type`.

@@ -2,7 +2,7 @@
 
 use crate::cache::KvCache;
 use crate::config::ConfigFile;
-use crate::families::Model;
+use crate::families::{FAMILIES, Model};
 use crate::fixtures::{Fixture, Sequence, golden_dir};
 use crate::load::build;
 use crate::mx::{self, Array, Dtype};
@@ -34,18 +34,23 @@ const COMPUTES: &[Compute] = &[
 
 #[test]
 fn logits_equal_the_references() {
-    let mut names: Vec<String> = std::fs::read_dir(golden_dir())
-        .unwrap()
-        .filter_map(|entry| Some(entry.unwrap().path().file_name()?.to_str()?.strip_suffix(".json")?.to_owned()))
-        .filter(|name| name != "rope")
-        .collect();
-    names.sort();
+    let names = golden_names();
     assert!(names.len() >= 30, "the goldens are missing");
     let mut wrong = Vec::new();
     for name in &names {
         wrong.extend(check(name));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn golden_names() -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(golden_dir())
+        .unwrap()
+        .filter_map(|entry| Some(entry.unwrap().path().file_name()?.to_str()?.strip_suffix(".json")?.to_owned()))
+        .filter(|name| name != "rope")
+        .collect();
+    names.sort();
+    names
 }
 
 /// Complaints about a golden.
@@ -139,4 +144,13 @@ fn largest_error(sequence: &Sequence, logits: &[f32], n_vocab: usize) -> f32 {
         .zip(&expected)
         .map(|(a, b)| (a - b).abs())
         .fold(0.0, |a: f32, b| if b.is_nan() { b } else { a.max(b) })
+}
+
+#[test]
+fn every_family_has_a_golden() {
+    let fixtures = golden_names().into_iter().map(|name| Fixture::read(&name).config["model_type"].clone());
+    let covered: std::collections::BTreeSet<String> =
+        fixtures.filter_map(|model_type| Some(model_type.as_str()?.to_owned())).collect();
+    let missing: Vec<_> = FAMILIES.iter().map(|family| family.name).filter(|name| !covered.contains(*name)).collect();
+    assert!(missing.is_empty(), "no golden for {missing:?}");
 }

@@ -4,6 +4,7 @@ pub mod attention;
 pub mod embedding;
 pub mod linear;
 pub mod mlp;
+pub mod moe;
 pub mod norm;
 pub mod rope;
 pub mod self_attention;

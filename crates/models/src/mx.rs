@@ -11,11 +11,13 @@ use mlx_sys as sys;
 
 mod fast;
 mod files;
+mod gather;
 mod ops;
 mod quantized;
 
-pub use fast::{Mask, attention, rms_norm, rope};
+pub use fast::{Mask, Pairs, attention, rms_norm, rope};
 pub use files::load_safetensors;
+pub use gather::{Order, gather_mm, gather_qmm};
 pub use ops::*; // Every operation is part of the door.
 #[cfg(test)]
 pub use quantized::quantize;

@@ -167,7 +167,7 @@ impl<'p> Weights<'p> {
     }
 }
 
-/// A dense or packed matrix `[out, in]`.
+/// A dense or packed matrix `[out, in]`, or several: `[.., out, in]`.
 #[derive(Clone, Debug)]
 pub enum Matrix {
     /// `[out, in]`.
@@ -184,6 +184,11 @@ pub struct At<'a, 'p> {
 }
 
 impl At<'_, '_> {
+    /// Whether there is a tensor of that name below.
+    pub fn has(&self, name: &str) -> bool {
+        self.weights.contains(&self.at(name).path)
+    }
+
     /// One level deeper.
     pub fn at(&self, name: impl std::fmt::Display) -> Self {
         let path = if self.path.is_empty() { name.to_string() } else { format!("{}.{name}", self.path) };
@@ -211,10 +216,15 @@ impl At<'_, '_> {
 
     /// The matrix `weight`, packed or not; pass what it becomes to [`At::keep_matrix`].
     pub fn matrix(&self, n_out: i32, n_in: i32) -> LoadResult<Matrix> {
+        self.matrices(&[n_out, n_in])
+    }
+
+    /// As [`At::matrix`], with any number of leading axes: `[.., out, in]`.
+    pub fn matrices(&self, shape: &[i32]) -> LoadResult<Matrix> {
         if !self.weights.contains(&self.at("scales").path) {
-            return Ok(Matrix::Dense(self.floats("weight", &[n_out, n_in])?));
+            return Ok(Matrix::Dense(self.floats("weight", shape)?));
         }
-        let packed = self.packed(n_out, n_in)?;
+        let packed = self.packed(shape)?;
         match self.weights.compute.packed {
             PackedWeights::Keep if packed.packing.multiplies() => Ok(Matrix::Packed(packed)),
             PackedWeights::Keep | PackedWeights::Unpack => {
@@ -268,7 +278,9 @@ impl At<'_, '_> {
         }
     }
 
-    fn packed(&self, n_out: i32, n_in: i32) -> LoadResult<Packed> {
+    fn packed(&self, shape: &[i32]) -> LoadResult<Packed> {
+        let (n_in, outer) = shape.split_last().map_or((0, shape), |(n_in, outer)| (*n_in, outer));
+        let with_last = |last: i32| [outer, &[last]].concat();
         let Quantization { group_size, bits, mode } = self.packing()?;
         let refuse = |detail| Err(LoadError::Quantization { path: self.path.clone(), detail });
         let (n_in, bits_64) = (i64::from(n_in), i64::from(bits));
@@ -277,15 +289,15 @@ impl At<'_, '_> {
         }
         let n_groups = (n_in / i64::from(group_size)) as i32;
         let (name, weight) = self.take("weight")?;
-        check_shape(&name, &weight, &[n_out, (n_in * bits_64 / 32) as i32])?;
+        check_shape(&name, &weight, &with_last((n_in * bits_64 / 32) as i32))?;
         if weight.dtype() != Dtype::Uint32 {
             return Err(wrong_dtype(&name, &weight, "U32"));
         }
         let (name, scales) = self.take("scales")?;
-        check_shape(&name, &scales, &[n_out, n_groups])?;
+        check_shape(&name, &scales, &with_last(n_groups))?;
         let biases = if mode == Mode::Affine {
             let (name, biases) = self.take("biases")?;
-            check_shape(&name, &biases, &[n_out, n_groups])?;
+            check_shape(&name, &biases, &with_last(n_groups))?;
             Some(self.converted(biases)?)
         } else {
             None

@@ -5,29 +5,32 @@ def head_dim(config):
     return config.get("head_dim") or config["hidden_size"] // config["num_attention_heads"]
 
 
-def dense(config, norms, norm_kind, biases):
-    """A decoder of attention and gated MLP blocks. `biases` names the projections that have one."""
+def dense(config, norms, norm_kind, biases, joined=False, mlp=None, heads_norm=False):
+    """A decoder of attention and gated MLP blocks. `biases` names the projections that have one. `joined`: the checkpoint
+    keeps projections of one input together. `mlp(config, layer)`: [(name, shape, kind)] in place of the MLP's tensors."""
     hidden, inner = config["hidden_size"], config["intermediate_size"]
     q = config["num_attention_heads"] * head_dim(config)
     kv = config.get("num_key_value_heads", config["num_attention_heads"]) * head_dim(config)
-    shapes = {
-        "self_attn.q_proj": [q, hidden],
-        "self_attn.k_proj": [kv, hidden],
-        "self_attn.v_proj": [kv, hidden],
-        "self_attn.o_proj": [hidden, q],
-        "mlp.gate_proj": [inner, hidden],
-        "mlp.up_proj": [inner, hidden],
-        "mlp.down_proj": [hidden, inner],
-    }
+    attention = {"self_attn.q_proj": [q, hidden], "self_attn.k_proj": [kv, hidden], "self_attn.v_proj": [kv, hidden]}
+    feed_forward = {"mlp.gate_proj": [inner, hidden], "mlp.up_proj": [inner, hidden]}
+    if joined != "mlp" and joined:
+        attention = {"self_attn.qkv_proj": [q + 2 * kv, hidden]}
+    if joined:
+        feed_forward = {"mlp.gate_up_proj": [2 * inner, hidden]}
+    shapes = {**attention, "self_attn.o_proj": [hidden, q]}
+    feed_forward["mlp.down_proj"] = [hidden, inner]
+    lengths = {"self_attn.q_norm": q, "self_attn.k_norm": kv} if heads_norm else {}
     out = [("model.embed_tokens.weight", [config["vocab_size"], hidden], "matrix")]
     for layer in range(config["num_hidden_layers"]):
         at = f"model.layers.{layer}."
-        for name, shape in shapes.items():
+        other = mlp(config, layer) if mlp else None
+        for name, shape in {**shapes, **({} if other else feed_forward)}.items():
             out.append((f"{at}{name}.weight", shape, "matrix"))
             if name in biases:
                 out.append((f"{at}{name}.bias", shape[:1], "bias"))
+        out += [(f"{at}{name}", shape, kind) for name, shape, kind in other or []]
         for name in norms:
-            length = head_dim(config) if name.startswith("self_attn.") else hidden
+            length = lengths.get(name, head_dim(config) if name.startswith("self_attn.") else hidden)
             out.append((f"{at}{name}.weight", [length], norm_kind))
     out.append(("model.norm.weight", [hidden], norm_kind))
     if not config["tie_word_embeddings"]:
@@ -35,7 +38,29 @@ def dense(config, norms, norm_kind, biases):
     return out
 
 
+def gated(at, hidden, inner):
+    """A gated MLP below `at`."""
+    shapes = {"gate_proj": [inner, hidden], "up_proj": [inner, hidden], "down_proj": [hidden, inner]}
+    return [(f"{at}.{name}.weight", shape, "matrix") for name, shape in shapes.items()]
+
+
+def stacked(at, n, hidden, inner):
+    """Experts as MLX conversions keep them: one tensor a projection."""
+    return [(f"{at}.switch_mlp{name[1:]}", [n, *shape], kind) for name, shape, kind in gated("x", hidden, inner)]
+
+
+def apart(at, n, hidden, inner, names=None):
+    """Experts as Hugging Face keeps them: each its own tensors."""
+    out = []
+    for expert in range(n):
+        for name, shape, kind in gated(f"{at}.experts.{expert}", hidden, inner):
+            stem = name.split(".")[-2]
+            out.append((name.replace(f".{stem}.", f".{names[stem]}.") if names else name, shape, kind))
+    return out
+
+
 PRE_NORMS = ["input_layernorm", "post_attention_layernorm"]
+POST_NORMS = ["post_attention_layernorm", "post_feedforward_layernorm"]
 HEAD_NORMS = ["self_attn.q_norm", "self_attn.k_norm"]
 ATTENTION = ["self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"]
 MLP = ["mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"]
@@ -63,12 +88,112 @@ def gemma3_text(config):
     return dense(config, norms, "norm_zero", [])
 
 
+def qwen3_moe(config):
+    def mlp(config, layer):
+        sparse = layer not in config["mlp_only_layers"] and (layer + 1) % config["decoder_sparse_step"] == 0
+        if not sparse:
+            return None
+        hidden, n = config["hidden_size"], config["num_experts"]
+        gate = [("mlp.gate.weight", [n, hidden], "matrix")]
+        return gate + stacked("mlp", n, hidden, config["moe_intermediate_size"])
+
+    return dense(config, PRE_NORMS + HEAD_NORMS, "norm", [], mlp=mlp)
+
+
+def qwen2_moe(config):
+    def mlp(config, layer):
+        hidden, n = config["hidden_size"], config["num_experts"]
+        out = [("mlp.gate.weight", [n, hidden], "matrix"), ("mlp.shared_expert_gate.weight", [1, hidden], "matrix")]
+        out += gated("mlp.shared_expert", hidden, config["shared_expert_intermediate_size"])
+        return out + apart("mlp", n, hidden, config["moe_intermediate_size"])
+
+    return dense(config, PRE_NORMS, "norm", ATTENTION, mlp=mlp)
+
+
+W123 = {"gate_proj": "w1", "down_proj": "w2", "up_proj": "w3"}
+
+
+def mixtral(config):
+    def mlp(config, layer):
+        hidden, n = config["hidden_size"], config["num_local_experts"]
+        gate = [("block_sparse_moe.gate.weight", [n, hidden], "matrix")]
+        return gate + apart("block_sparse_moe", n, hidden, config["intermediate_size"], W123)
+
+    return dense(config, PRE_NORMS, "norm", [], mlp=mlp)
+
+
+def minimax(config):
+    def mlp(config, layer):
+        n = config["num_local_experts"]
+        return mixtral_like(config) + [("block_sparse_moe.e_score_correction_bias", [n], "bias")]
+
+    def mixtral_like(config):
+        hidden, n = config["hidden_size"], config["num_local_experts"]
+        gate = [("block_sparse_moe.gate.weight", [n, hidden], "matrix")]
+        return gate + apart("block_sparse_moe", n, hidden, config["intermediate_size"], W123)
+
+    return dense(config, PRE_NORMS + HEAD_NORMS, "norm", [], mlp=mlp, heads_norm=True)
+
+
+def glm4_moe(config):
+    def mlp(config, layer):
+        if layer < config["first_k_dense_replace"]:
+            return None
+        hidden, n, inner = config["hidden_size"], config["n_routed_experts"], config["moe_intermediate_size"]
+        out = [("mlp.gate.weight", [n, hidden], "matrix"), ("mlp.gate.e_score_correction_bias", [n], "bias")]
+        out += gated("mlp.shared_experts", hidden, inner * config["n_shared_experts"])
+        return out + apart("mlp", n, hidden, inner)
+
+    out = dense(config, PRE_NORMS + HEAD_NORMS, "norm", ATTENTION if config["attention_bias"] else [], mlp=mlp)
+    # A head that predicts the token after the next, which the decoder drops.
+    return out + [(f"model.layers.{config['num_hidden_layers']}.eh_proj.weight", [config["hidden_size"]] * 2, "matrix")]
+
+
+def seed_oss(config):
+    return dense(config, PRE_NORMS, "norm", ATTENTION if config["attention_bias"] else [])
+
+
+def olmo(config):
+    return dense(config, POST_NORMS + HEAD_NORMS, "norm", [], heads_norm=True)
+
+
+def exaone4(config):
+    return dense(config, POST_NORMS + HEAD_NORMS, "norm", [])
+
+
+def glm4(config):
+    norms = ["input_layernorm", "post_self_attn_layernorm", "post_attention_layernorm", "post_mlp_layernorm"]
+    return dense(config, norms, "norm", ATTENTION if config["attention_bias"] else [], joined="mlp")
+
+
+def phi3(config):
+    return dense(config, PRE_NORMS, "norm", [], joined=True)
+
+
+def ernie4_5(config):
+    return dense(config, PRE_NORMS, "norm", ATTENTION + ["self_attn.o_proj"] + MLP if config["use_bias"] else [])
+
+
 FAMILIES = {
+    "ernie4_5": ernie4_5,
+    "exaone4": exaone4,
     "gemma3_text": gemma3_text,
+    "glm4": glm4,
+    "glm4_moe": glm4_moe,
+    "granite": llama,
     "llama": llama,
+    "minimax": minimax,
     "mistral": llama,
+    "mixtral": mixtral,
+    "olmo2": olmo,
+    "olmo3": olmo,
+    "phi3": phi3,
     "qwen2": qwen2,
+    "qwen2_moe": qwen2_moe,
     "qwen3": qwen3,
+    "qwen3_moe": qwen3_moe,
+    "seed_oss": seed_oss,
+    "smollm3": llama,
 }
 
 

@@ -54,6 +54,15 @@ def quantized(config, group_size, bits, mode="affine", overrides=None):
     return {**config, **wide, "quantization": table, "quantization_config": deepcopy(table)}
 
 
+def qwen3_moe(**changes):
+    experts = {"num_experts": 6, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "decoder_sparse_step": 1}
+    some = {"num_hidden_layers": 3, "mlp_only_layers": [1], "norm_topk_prob": True}
+    changes = {**GROUPED, **experts, **some, **changes}
+    return base("qwen3_moe", architectures=["Qwen3MoeForCausalLM"], hidden_act="silu", **changes)
+
+
+GROUPED = {"num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16}
+LINEAR = {"rope_type": "linear", "factor": 2.0}
 LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 64}
 YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64}
 YARN_SHAPED = {**YARN, "factor": 8.0, "beta_fast": 8, "beta_slow": 2, "mscale": 0.8, "mscale_all_dim": 0.5}
@@ -66,6 +75,8 @@ LONGROPE = {
 
 # Prompt lengths of the three rows of the ragged batch, and tokens decoded after each.
 RAGGED = {"lengths": [5, 9, 17], "n_decode": 3}
+# The long row has enough picks for them to be sorted by expert.
+EXPERTS = {"lengths": [5, 9, 40], "n_decode": 3}
 SHORT = {"lengths": [4, 7, 11], "n_decode": 2}
 
 
@@ -73,6 +84,117 @@ def fixture(about, config, run=RAGGED, **rest):
     """`reference`: the config as mlx-lm spells it, where it cannot read ours. `unlike`: see the module's text."""
     return {"about": about, "config": config, "run": run, "dtype": "float32", "reference": {}, "unlike": [], **rest}
 
+
+MORE = {
+    "ernie4_5": fixture(
+        "pairs of neighbours rotate, biases everywhere",
+        base("ernie4_5", **GROUPED, use_bias=True, tie_word_embeddings=True),
+    ),
+    "exaone4": fixture(
+        "norms after each part and on heads, windows, global layers that do not rotate",
+        base("exaone4", **GROUPED, num_hidden_layers=4, sliding_window=6, sliding_window_pattern="LLG", rope_scaling=LLAMA3),
+        unlike=[{"rope_scaling": LINEAR}, {"sliding_window": 60}, {"sliding_window_pattern": "LGL"}],
+    ),
+    "glm4": fixture(
+        "four norms a block, half of each head rotated in pairs of neighbours, gate and up joined",
+        base("glm4", **GROUPED, attention_bias=True, partial_rotary_factor=0.5),
+        unlike=[{"partial_rotary_factor": 1.0}, {"rope_traditional": False}],
+    ),
+    "granite": fixture(
+        "factors on embedding, attention, residual stream and logits",
+        base(
+            "granite",
+            num_attention_heads=4,
+            num_key_value_heads=2,
+            attention_bias=False,
+            mlp_bias=False,
+            tie_word_embeddings=True,
+            logits_scaling=0.7,
+            attention_multiplier=0.4,
+            embedding_multiplier=12.0,
+            residual_multiplier=0.22,
+        ),
+        unlike=[{"attention_multiplier": 0.3}, {"residual_multiplier": 1.0}, {"embedding_multiplier": 1.0}],
+    ),
+    "olmo2": fixture("norms after each part, and over all heads together", base("olmo2", num_attention_heads=4, num_key_value_heads=2)),
+    "olmo3": fixture(
+        "windows in three of four layers, where the rotation is not stretched",
+        base("olmo3", **GROUPED, num_hidden_layers=5, sliding_window=5, rope_scaling=YARN),
+        unlike=[{"rope_scaling": None}, {"sliding_window": 50}],
+    ),
+    "phi3": fixture("joined projections", base("phi3", num_attention_heads=4, num_key_value_heads=2)),
+    "phi3_partial": fixture(
+        "three quarters of each head rotated, as Phi-4-mini does; its output layer is the embedding",
+        base("phi3", num_attention_heads=3, num_key_value_heads=1, partial_rotary_factor=0.75, tie_word_embeddings=True),
+        unlike=[{"partial_rotary_factor": 1.0}],
+    ),
+    "seed_oss": fixture(
+        "biases on queries, keys and values only", base("seed_oss", **GROUPED, attention_bias=True, rope_theta=1e6)
+    ),
+    "smollm3": fixture(
+        "every third layer does not rotate",
+        base("smollm3", num_hidden_layers=4, no_rope_layer_interval=3, tie_word_embeddings=True),
+        unlike=[{"no_rope_layer_interval": 2}],
+    ),
+    "glm4_moe": fixture(
+        "a dense layer first, groups of experts, two shared ones, a correction of picks, a head that is dropped",
+        base(
+            "glm4_moe",
+            **GROUPED,
+            num_hidden_layers=3,
+            attention_bias=True,
+            use_qk_norm=True,
+            partial_rotary_factor=0.5,
+            n_routed_experts=8,
+            num_experts_per_tok=3,
+            moe_intermediate_size=24,
+            n_shared_experts=2,
+            n_group=4,
+            topk_group=2,
+            norm_topk_prob=True,
+            routed_scaling_factor=1.7,
+            first_k_dense_replace=1,
+        ),
+        run=EXPERTS,
+        reference={"rope_scaling": None},
+        unlike=[{"topk_group": 4}, {"routed_scaling_factor": 1.0}, {"num_experts_per_tok": 2}],
+    ),
+    "minimax": fixture(
+        "sigmoid routing with a correction of picks, norms over all heads, part of each head rotated",
+        base(
+            "minimax",
+            **GROUPED,
+            num_local_experts=6,
+            num_experts_per_tok=2,
+            shared_intermediate_size=0,
+            rotary_dim=8,
+            intermediate_size=40,
+        ),
+        run=EXPERTS,
+        unlike=[{"num_experts_per_tok": 3}, {"rotary_dim": 16}],
+    ),
+    "mixtral": fixture(
+        "each expert its own tensors, softmax over the picked",
+        base("mixtral", num_attention_heads=4, num_key_value_heads=2, num_local_experts=5, num_experts_per_tok=2),
+        run=EXPERTS,
+        unlike=[{"num_experts_per_tok": 3}],
+    ),
+    "qwen2_moe": fixture(
+        "a gated expert that every token takes",
+        base(
+            "qwen2_moe",
+            num_attention_heads=4,
+            num_key_value_heads=2,
+            num_experts=6,
+            num_experts_per_tok=3,
+            moe_intermediate_size=24,
+            shared_expert_intermediate_size=56,
+        ),
+        run=EXPERTS,
+        unlike=[{"num_experts_per_tok": 2}],
+    ),
+    "qwen3_moe": fixture("experts in some layers, weights made to sum to 1", qwen3_moe(), run=EXPERTS, unlike=[{"norm_topk_prob": False}]),
+}
 
 FIXTURES = {
     "llama": fixture("as many key as query heads, untied", llama()),
@@ -173,6 +295,8 @@ FIXTURES = {
     ),
 }
 
+FIXTURES |= MORE
+
 OVERRIDES = {
     "model.embed_tokens": {"group_size": 32, "bits": 8},
     "model.layers.0.self_attn.v_proj": {"group_size": 64, "bits": 6, "mode": "affine"},
@@ -195,8 +319,10 @@ PACKINGS = [
     ("qwen2", {"tie_word_embeddings": True}, 32, 4, "affine"),
     ("qwen3", {}, 64, 8, "affine"),
     ("gemma3_text", {}, 64, 4, "affine"),
+    ("qwen3_moe", {"moe_intermediate_size": 64}, 64, 4, "affine"),
+    ("qwen3_moe", {"moe_intermediate_size": 64, "num_experts_per_tok": 3}, 32, 4, "mxfp4"),
 ]
-MAKERS = {"llama": llama, "qwen2": qwen2, "qwen3": qwen3, "gemma3_text": gemma3}
+MAKERS = {"llama": llama, "qwen2": qwen2, "qwen3": qwen3, "gemma3_text": gemma3, "qwen3_moe": qwen3_moe}
 
 for family, changes, group_size, bits, mode in PACKINGS:
     FIXTURES[f"{family}_{mode}{bits if mode == 'affine' else ''}_g{group_size}"] = fixture(

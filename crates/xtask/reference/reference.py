@@ -14,6 +14,17 @@ from mlx_lm.utils import load_model
 import families
 import recipe
 
+gather_qmm = mx.gather_qmm
+
+
+def gather_qmm_without_global_scale(*args, global_scale=None, **kwargs):
+    """mlx-lm 0.32.2 passes an argument that MLX 0.32.2 does not know; only nvfp4 experts would need it."""
+    assert global_scale is None
+    return gather_qmm(*args, **kwargs)
+
+
+mx.gather_qmm = gather_qmm_without_global_scale
+
 DTYPES = {"float32": mx.float32, "float16": mx.float16, "bfloat16": mx.bfloat16}
 
 

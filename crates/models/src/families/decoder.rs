@@ -92,6 +92,11 @@ impl Dims {
         self.rope_of(file, &self.rope, kernels, self.attention(None).scale)
     }
 
+    /// No rotation, for attention with the usual scale.
+    pub fn no_rope(&self, kernels: Kernels) -> Rope {
+        Rope::none(self.head_dim(), kernels, self.attention(None).scale.sqrt())
+    }
+
     /// A rotation of heads that carries the attention `scale` on the plain path.
     pub fn rope_of(&self, file: &ConfigFile, config: &RopeConfig, kernels: Kernels, scale: f32) -> LoadResult<Rope> {
         let config = RopeConfig { n_context: self.max_position_embeddings, ..config.clone() };
@@ -163,6 +168,15 @@ pub fn sanitize(weights: &Weights<'_>, tie_word_embeddings: Option<bool>) {
     let is_tied = tie_word_embeddings == Some(true);
     weights.rename(|name| {
         let is_dropped = name.ends_with("rotary_emb.inv_freq") || (is_tied && name.starts_with("lm_head."));
+        (!is_dropped).then(|| name.to_owned())
+    });
+}
+
+/// Drops the layers from `n_layers` on: heads that predict several tokens, which the decoder does not use.
+pub fn drop_layers_from(weights: &Weights<'_>, n_layers: usize) {
+    weights.rename(|name| {
+        let layer = name.strip_prefix("model.layers.").and_then(|rest| rest.split('.').next());
+        let is_dropped = layer.and_then(|layer| layer.parse().ok()).is_some_and(|layer: usize| layer >= n_layers);
         (!is_dropped).then(|| name.to_owned())
     });
 }

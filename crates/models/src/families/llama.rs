@@ -3,13 +3,13 @@
 use serde::Deserialize;
 
 use super::Model;
+use super::block::Recipe;
 use super::decoder::{Dims, sanitize, windows};
-use super::pre_norm::PreNorm;
 use crate::LoadResult;
 use crate::config::ConfigFile;
 use crate::layers::linear::Bias;
 use crate::layers::mlp::Activation;
-use crate::layers::self_attention::Layout;
+use crate::mx::Pairs;
 use crate::weights::Weights;
 
 #[derive(Deserialize)]
@@ -32,22 +32,20 @@ struct Config {
 
 /// Builds the network.
 pub(super) fn load(file: &ConfigFile, weights: &Weights<'_>) -> LoadResult<Box<dyn Model>> {
-    let config: Config = file.parse()?;
+    let mut config: Config = file.parse()?;
     config.dims.check(file)?;
     if config.rope_traditional {
-        return Err(file.error("rope_traditional is not supported; use a checkpoint with half-split rotary weights"));
+        config.dims.rope.pairs = Pairs::Neighbours;
     }
     sanitize(weights, config.tie_word_embeddings);
     let rope = config.dims.rope(file, weights.root().kernels())?;
     // Mistral has its window in every layer; Llama says which layers have one.
     let is_sliding = |_| config.model_type == "mistral";
-    let bias = Bias::from(config.attention_bias);
-    let family = PreNorm {
-        windows: windows(&config.dims, config.layer_types.as_deref(), config.sliding_window, is_sliding),
-        layout: Layout { n_hidden: config.dims.hidden_size as i32, qkv_bias: bias, o_bias: bias, qk_norm: None },
-        dims: config.dims,
-        mlp_bias: Bias::from(config.mlp_bias),
-        hidden_act: config.hidden_act,
-    };
-    family.load(weights, &rope)
+    let windows = windows(&config.dims, config.layer_types.as_deref(), config.sliding_window, is_sliding);
+    let mut recipe = Recipe::new(config.dims, windows, &rope);
+    recipe.attention.qkv_bias = Bias::from(config.attention_bias);
+    recipe.attention.o_bias = Bias::from(config.attention_bias);
+    recipe.mlp.bias = Bias::from(config.mlp_bias);
+    recipe.mlp.activation = config.hidden_act;
+    recipe.load(weights)
 }

@@ -3,13 +3,12 @@
 use serde::Deserialize;
 
 use super::Model;
+use super::block::Recipe;
 use super::decoder::{Dims, sanitize, windows};
-use super::pre_norm::PreNorm;
 use crate::LoadResult;
 use crate::config::ConfigFile;
 use crate::layers::linear::Bias;
 use crate::layers::mlp::Activation;
-use crate::layers::self_attention::Layout;
 use crate::weights::Weights;
 
 #[derive(Deserialize)]
@@ -34,13 +33,9 @@ pub(super) fn load(file: &ConfigFile, weights: &Weights<'_>) -> LoadResult<Box<d
     let rope = config.dims.rope(file, weights.root().kernels())?;
     let window = config.sliding_window.filter(|_| config.use_sliding_window);
     let is_sliding = |layer_idx| layer_idx >= config.max_window_layers.unwrap_or(0);
-    let n_hidden = config.dims.hidden_size as i32;
-    let family = PreNorm {
-        windows: windows(&config.dims, config.layer_types.as_deref(), window, is_sliding),
-        layout: Layout { n_hidden, qkv_bias: Bias::Present, o_bias: Bias::Absent, qk_norm: None },
-        dims: config.dims,
-        mlp_bias: Bias::Absent,
-        hidden_act: config.hidden_act,
-    };
-    family.load(weights, &rope)
+    let windows = windows(&config.dims, config.layer_types.as_deref(), window, is_sliding);
+    let mut recipe = Recipe::new(config.dims, windows, &rope);
+    recipe.attention.qkv_bias = Bias::Present;
+    recipe.mlp.activation = config.hidden_act;
+    recipe.load(weights)
 }

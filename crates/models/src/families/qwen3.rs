@@ -3,14 +3,13 @@
 use serde::Deserialize;
 
 use super::Model;
+use super::block::Recipe;
 use super::decoder::{Dims, sanitize, windows};
-use super::pre_norm::PreNorm;
 use crate::LoadResult;
 use crate::config::ConfigFile;
 use crate::layers::linear::Bias;
 use crate::layers::mlp::Activation;
-use crate::layers::norm::Centre;
-use crate::layers::self_attention::Layout;
+use crate::layers::self_attention::QkNorm;
 use crate::weights::Weights;
 
 #[derive(Deserialize)]
@@ -37,14 +36,12 @@ pub(super) fn load(file: &ConfigFile, weights: &Weights<'_>) -> LoadResult<Box<d
     let rope = config.dims.rope(file, weights.root().kernels())?;
     let window = config.sliding_window.filter(|_| config.use_sliding_window);
     let is_sliding = |layer_idx| layer_idx >= config.max_window_layers.unwrap_or(0);
-    let (bias, n_hidden) = (Bias::from(config.attention_bias), config.dims.hidden_size as i32);
-    let qk_norm = Some((Centre::Zero, config.dims.rms_norm_eps));
-    let family = PreNorm {
-        windows: windows(&config.dims, config.layer_types.as_deref(), window, is_sliding),
-        layout: Layout { n_hidden, qkv_bias: bias, o_bias: bias, qk_norm },
-        dims: config.dims,
-        mlp_bias: Bias::Absent,
-        hidden_act: config.hidden_act,
-    };
-    family.load(weights, &rope)
+    let windows = windows(&config.dims, config.layer_types.as_deref(), window, is_sliding);
+    let bias = Bias::from(config.attention_bias);
+    let mut recipe = Recipe::new(config.dims, windows, &rope);
+    recipe.attention.qkv_bias = bias;
+    recipe.attention.o_bias = bias;
+    recipe.attention.qk_norm = Some(QkNorm::per_head(recipe.dims.rms_norm_eps));
+    recipe.mlp.activation = config.hidden_act;
+    recipe.load(weights)
 }

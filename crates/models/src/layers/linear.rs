@@ -208,7 +208,7 @@ fn stack(matrices: Vec<Matrix>, kernels: Kernels) -> Result<Vec<Matrix>> {
     if matrices.len() > 1 && dense.len() == matrices.len() && dense.iter().all(|a| a.dtype() == dense[0].dtype()) {
         return Ok(vec![Matrix::Dense(mx::concatenate(&dense, 0)?)]);
     }
-    if matrices.len() > 1 && packed.len() == matrices.len() && packed.iter().all(|a| is_alike(a, packed[0])) {
+    if matrices.len() > 1 && packed.len() == matrices.len() && packed.iter().all(|a| a.is_alike(packed[0])) {
         let join =
             |part: fn(&Packed) -> &Array| mx::concatenate(&packed.iter().map(|a| part(a)).collect::<Vec<_>>(), 0);
         let biases: Vec<_> = packed.iter().filter_map(|a| a.biases.as_ref()).collect();
@@ -217,11 +217,6 @@ fn stack(matrices: Vec<Matrix>, kernels: Kernels) -> Result<Vec<Matrix>> {
         return Ok(vec![Matrix::Packed(Packed { weight, scales, biases, packing: packed[0].packing })]);
     }
     Ok(matrices)
-}
-
-fn is_alike(a: &Packed, b: &Packed) -> bool {
-    let packing = |p: &Packed| (p.packing.group_size, p.packing.bits, p.packing.mode, p.scales.dtype());
-    packing(a) == packing(b)
 }
 
 impl Matrix {

@@ -22,6 +22,33 @@ pub enum Activation {
     Gelu,
 }
 
+/// What differs between decoders.
+#[derive(Clone, Copy, Debug)]
+pub struct MlpLayout {
+    /// Of all projections.
+    pub bias: Bias,
+    /// Between gate and product.
+    pub activation: Activation,
+    /// How the checkpoint keeps the two inward projections.
+    pub inward: Inward,
+}
+
+/// How a checkpoint keeps projections of the same input.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Inward {
+    /// Each by itself.
+    #[default]
+    Apart,
+    /// As one.
+    Joined,
+}
+
+impl Default for MlpLayout {
+    fn default() -> Self {
+        Self { bias: Bias::Absent, activation: Activation::Silu, inward: Inward::Apart }
+    }
+}
+
 /// `down(act(gate(x)) * up(x))`.
 pub struct GatedMlp {
     gate_up_proj: Linear,
@@ -31,12 +58,16 @@ pub struct GatedMlp {
 }
 
 impl GatedMlp {
-    /// Takes `gate_proj`, `up_proj` and `down_proj`.
-    pub fn load(at: &At<'_, '_>, sizes: [i32; 2], bias: Bias, activation: Activation) -> LoadResult<Self> {
-        let [n_hidden, n_inner] = sizes;
-        let inward = |name| Shape { name, n_out: n_inner, n_in: n_hidden, bias };
+    /// Takes `gate_proj` and `up_proj`, or `gate_up_proj`, and `down_proj`; `sizes` are the hidden and the inner one.
+    pub fn load(at: &At<'_, '_>, sizes: [i32; 2], layout: MlpLayout) -> LoadResult<Self> {
+        let ([n_hidden, n_inner], MlpLayout { bias, activation, inward }) = (sizes, layout);
+        let shape = |name, n_out| Shape { name, n_out, n_in: n_hidden, bias };
+        let gate_up_proj = match inward {
+            Inward::Apart => Linear::load_stacked(at, &[shape("gate_proj", n_inner), shape("up_proj", n_inner)])?,
+            Inward::Joined => Linear::load(at, shape("gate_up_proj", 2 * n_inner))?,
+        };
         Ok(Self {
-            gate_up_proj: Linear::load_stacked(at, &[inward("gate_proj"), inward("up_proj")])?,
+            gate_up_proj,
             down_proj: Linear::load(at, Shape { name: "down_proj", n_out: n_hidden, n_in: n_inner, bias })?,
             activation,
             n_inner,

@@ -93,3 +93,29 @@ impl HeadNorm {
         }
     }
 }
+
+/// RMS norms of all query heads together and of all key heads together.
+#[derive(Clone, Debug)]
+pub struct HeadsNorm {
+    first: RmsNorm,
+    n_first: i32,
+    other: RmsNorm,
+}
+
+impl HeadsNorm {
+    /// Norms of the first `n_first` heads and of the others.
+    pub fn new(first: RmsNorm, n_first: i32, other: RmsNorm) -> Self {
+        Self { first, n_first, other }
+    }
+
+    /// Norms `[T, H, D]`.
+    pub fn forward(&self, heads: &Array) -> Result<Array> {
+        let (t, d) = (heads.dim(0), heads.dim(2));
+        let part = |start, stop, norm: &RmsNorm| {
+            let vectors = mx::reshape(&mx::slice(heads, &[Cut { axis: 1, start, stop }])?, &[t, (stop - start) * d])?;
+            mx::reshape(&norm.forward(&vectors)?, &[t, stop - start, d])
+        };
+        let first = part(0, self.n_first, &self.first)?;
+        mx::concatenate(&[&first, &part(self.n_first, heads.dim(1), &self.other)?], 1)
+    }
+}

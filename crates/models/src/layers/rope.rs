@@ -9,7 +9,7 @@ mod scaling;
 
 use scaling::Frequencies;
 
-use crate::mx::{self, Array, Result};
+use crate::mx::{self, Array, Pairs, Result};
 use crate::pass::Pass;
 use crate::weights::Kernels;
 
@@ -17,7 +17,7 @@ use crate::weights::Kernels;
 const N_MATRIX_MAX: usize = 8;
 
 /// The rotary fields of config.json.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 pub struct RopeConfig {
     /// Base of the wavelengths.
     pub rope_theta: Option<f64>,
@@ -32,6 +32,17 @@ pub struct RopeConfig {
     pub n_context: usize,
     /// Context before stretching (longrope).
     pub original_max_position_embeddings: Option<f64>,
+    /// What turns together, which the family knows.
+    #[serde(skip)]
+    pub pairs: Pairs,
+}
+
+impl RopeConfig {
+    /// The base, wherever it is written.
+    pub fn theta(&self) -> Option<f64> {
+        let parameters = self.rope_parameters.as_ref();
+        parameters.and_then(|parameters| parameters.get("rope_theta")).and_then(Value::as_f64).or(self.rope_theta)
+    }
 }
 
 /// A rotation for heads of one size, shared by the layers that use it.
@@ -43,6 +54,8 @@ pub struct Rope(Rc<Spec>);
 pub struct Spec {
     kernels: Kernels,
     head_dim: usize,
+    pairs: Pairs,
+    /// Empty where positions are left to the causal mask.
     inv_freqs: Vec<f32>,
     /// For sequences longer than `n_original` (longrope): other frequencies.
     long: Option<Long>,
@@ -52,7 +65,7 @@ pub struct Spec {
     qk_factor: f32,
     /// Wavelengths over 2 pi, for the fused kernel.
     wavelengths: Array,
-    /// `[D, D]`: swaps the halves of the rotated part, the first negated.
+    /// `[D, D]`: swaps the elements of each pair, the first negated.
     swap: Array,
 }
 
@@ -84,20 +97,29 @@ impl Rope {
         kernels: Kernels,
         qk_factor: f32,
     ) -> std::result::Result<Self, String> {
-        let frequencies = Frequencies::new(config, head_dim)?;
-        let n_dims = frequencies.inv_freqs.len() * 2;
+        Ok(Self::of(Frequencies::new(config, head_dim)?, config.pairs, head_dim, kernels, qk_factor))
+    }
+
+    /// No rotation (Kazemnejad et al. 2023); `qk_factor` multiplies all results on the plain path.
+    pub fn none(head_dim: usize, kernels: Kernels, qk_factor: f32) -> Self {
+        let frequencies = Frequencies { inv_freqs: Vec::new(), long: None, attention_factor: 1.0 };
+        Self::of(frequencies, Pairs::Halves, head_dim, kernels, qk_factor)
+    }
+
+    fn of(frequencies: Frequencies, pairs: Pairs, head_dim: usize, kernels: Kernels, qk_factor: f32) -> Self {
         let wavelengths: Vec<f32> = frequencies.inv_freqs.iter().map(|freq| 1.0 / freq).collect();
-        Ok(Self(Rc::new(Spec {
+        Self(Rc::new(Spec {
             // One call of the fused kernel has one set of frequencies and no factor.
             kernels: if frequencies.long.is_some() { Kernels::Plain } else { kernels },
             head_dim,
+            pairs,
             wavelengths: Array::from_slice(&wavelengths, &[wavelengths.len() as i32]),
-            swap: swap(head_dim, n_dims),
+            swap: swap(head_dim, pairs, frequencies.inv_freqs.len()),
             inv_freqs: frequencies.inv_freqs,
             long: frequencies.long,
             attention_factor: frequencies.attention_factor,
             qk_factor: if kernels == Kernels::Plain { qk_factor } else { 1.0 },
-        })))
+        }))
     }
 
     /// Rotates each head of `[T, H, D]` by its token's position.
@@ -117,13 +139,16 @@ impl Rope {
 
     fn forward_fused(&self, heads: &Array, offsets: &Array) -> Result<Array> {
         let spec = &*self.0;
+        if spec.inv_freqs.is_empty() {
+            return Ok(heads.clone());
+        }
         let n_dims = spec.inv_freqs.len() as i32 * 2;
         let (t, h, d) = (heads.dim(0), heads.dim(1), heads.dim(2));
         let mut x = mx::reshape(heads, &[t, h, 1, d])?;
         if spec.attention_factor != 1.0 {
             x = self.scale_rotated(&x, n_dims)?;
         }
-        mx::reshape(&mx::rope(&x, n_dims, offsets, &spec.wavelengths)?, &[t, h, d])
+        mx::reshape(&mx::rope(&x, n_dims, spec.pairs, offsets, &spec.wavelengths)?, &[t, h, d])
     }
 
     fn scale_rotated(&self, x: &Array, n_dims: i32) -> Result<Array> {
@@ -164,7 +189,7 @@ impl Spec {
         for ((cos, sin), angles) in cos.chunks_exact_mut(d).zip(sin.chunks_exact_mut(d)).zip(angles) {
             for (i, angle) in angles.iter().enumerate() {
                 let (s, c) = angle.sin_cos();
-                for j in [i, i + angles.len()] {
+                for j in self.pairs.elements(i, angles.len()) {
                     cos[j] = c * self.factor();
                     sin[j] = s * self.factor();
                 }
@@ -188,27 +213,28 @@ impl Spec {
 
     /// Fills `[D, D]` such that a row vector times it is rotated.
     fn fill_matrix(&self, matrix: &mut [f32], angles: &[f32]) {
-        let (d, half) = (self.head_dim, angles.len());
-        for i in 2 * half..d {
+        let d = self.head_dim;
+        for i in 2 * angles.len()..d {
             matrix[i * d + i] = self.qk_factor;
         }
         for (i, angle) in angles.iter().enumerate() {
             let (sin, cos) = angle.sin_cos();
             let (sin, cos) = (sin * self.factor(), cos * self.factor());
-            matrix[i * d + i] = cos;
-            matrix[(i + half) * d + i + half] = cos;
-            matrix[(i + half) * d + i] = -sin;
-            matrix[i * d + i + half] = sin;
+            let [a, b] = self.pairs.elements(i, angles.len());
+            matrix[a * d + a] = cos;
+            matrix[b * d + b] = cos;
+            matrix[b * d + a] = -sin;
+            matrix[a * d + b] = sin;
         }
     }
 }
 
-fn swap(head_dim: usize, n_dims: usize) -> Array {
-    let half = n_dims / 2;
+fn swap(head_dim: usize, pairs: Pairs, n_pairs: usize) -> Array {
     let mut matrix = vec![0.0_f32; head_dim * head_dim];
-    for i in 0..half {
-        matrix[(i + half) * head_dim + i] = -1.0;
-        matrix[i * head_dim + i + half] = 1.0;
+    for i in 0..n_pairs {
+        let [a, b] = pairs.elements(i, n_pairs);
+        matrix[b * head_dim + a] = -1.0;
+        matrix[a * head_dim + b] = 1.0;
     }
     Array::from_slice(&matrix, &[head_dim as i32, head_dim as i32])
 }

@@ -1,9 +1,10 @@
 //! Attention with its projections, as most decoders have it.
 
 use crate::LoadResult;
-use crate::layers::attention::Sdpa;
+use crate::layers::attention::{AttentionShape, Sdpa};
 use crate::layers::linear::{Bias, Linear, Shape};
-use crate::layers::norm::{Centre, HeadNorm, RmsNorm};
+use crate::layers::mlp::Inward;
+use crate::layers::norm::{Centre, HeadNorm, HeadsNorm, RmsNorm};
 use crate::layers::rope::Rope;
 use crate::mx::{Array, Result};
 use crate::pass::Pass;
@@ -18,37 +19,76 @@ pub struct Layout {
     pub qkv_bias: Bias,
     /// Of the output projection.
     pub o_bias: Bias,
-    /// Norms of queries and keys, with their epsilon; `None` = there are none.
-    pub qk_norm: Option<(Centre, f32)>,
+    /// Norms of queries and keys; `None` = there are none.
+    pub qk_norm: Option<QkNorm>,
+    /// How the checkpoint keeps the query, key and value projections.
+    pub inward: Inward,
+}
+
+/// Norms of queries and keys.
+#[derive(Clone, Copy, Debug)]
+pub struct QkNorm {
+    /// What their weights multiply by.
+    pub centre: Centre,
+    /// Added under the root.
+    pub eps: f32,
+    /// What is normed together.
+    pub span: Span,
+}
+
+impl QkNorm {
+    /// Each head by itself.
+    pub fn per_head(eps: f32) -> Self {
+        Self { centre: Centre::Zero, eps, span: Span::Head }
+    }
+
+    /// All query heads together, and all key heads.
+    pub fn all_heads(eps: f32) -> Self {
+        Self { centre: Centre::Zero, eps, span: Span::Heads }
+    }
+}
+
+/// What a norm of queries or keys takes together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Span {
+    /// Each head.
+    Head,
+    /// All heads.
+    Heads,
+}
+
+impl Layout {
+    /// Without biases and norms.
+    pub fn plain(n_hidden: i32) -> Self {
+        Self { n_hidden, qkv_bias: Bias::Absent, o_bias: Bias::Absent, qk_norm: None, inward: Inward::Apart }
+    }
 }
 
 /// `o_proj(attention(rope(norm(qkv_proj(x)))))`.
 pub struct SelfAttention {
     qkv_proj: Linear,
-    qk_norm: Option<HeadNorm>,
+    qk_norm: Option<Norm>,
     rope: Rope,
     sdpa: Sdpa,
     o_proj: Linear,
 }
 
 impl SelfAttention {
-    /// Takes `q_proj`, `k_proj`, `v_proj`, `o_proj` and, where the layout has them, `q_norm` and `k_norm`.
+    /// Takes `q_proj`, `k_proj` and `v_proj`, or `qkv_proj`; `o_proj`; and, where the layout has them, `q_norm` and `k_norm`.
     pub fn load(at: &At<'_, '_>, layout: Layout, sdpa: Sdpa, rope: &Rope) -> LoadResult<Self> {
-        let Layout { n_hidden, qkv_bias, o_bias, qk_norm } = layout;
+        let Layout { n_hidden, qkv_bias, o_bias, qk_norm, inward } = layout;
         let shape = *sdpa.shape();
         let [q, k, v] = shape.n_rows();
-        let inward = |name, n_out| Shape { name, n_out, n_in: n_hidden, bias: qkv_bias };
-        let norm = |name: &str, (centre, eps)| RmsNorm::load(&at.at(name), shape.head_dim, eps, centre);
-        let qk_norm = match qk_norm {
-            Some(kind) => {
-                let (q, k) = (norm("q_norm", kind)?, norm("k_norm", kind)?);
-                Some(HeadNorm::new(q, shape.n_heads, k, shape.n_kv_heads)?)
+        let matrix = |name, n_out| Shape { name, n_out, n_in: n_hidden, bias: qkv_bias };
+        let qkv_proj = match inward {
+            Inward::Apart => {
+                Linear::load_stacked(at, &[matrix("q_proj", q), matrix("k_proj", k), matrix("v_proj", v)])?
             }
-            None => None,
+            Inward::Joined => Linear::load(at, matrix("qkv_proj", q + k + v))?,
         };
         Ok(Self {
-            qkv_proj: Linear::load_stacked(at, &[inward("q_proj", q), inward("k_proj", k), inward("v_proj", v)])?,
-            qk_norm,
+            qkv_proj,
+            qk_norm: qk_norm.map(|kind| Norm::load(at, kind, shape)).transpose()?,
             rope: rope.clone(),
             sdpa,
             o_proj: Linear::load(at, Shape { name: "o_proj", n_out: n_hidden, n_in: q, bias: o_bias })?,
@@ -72,5 +112,31 @@ impl SelfAttention {
         }
         heads.qk = self.rope.forward(&heads.qk, pass)?;
         self.sdpa.forward(&heads, pass)
+    }
+}
+
+/// Norms of queries and keys, loaded.
+enum Norm {
+    Head(HeadNorm),
+    Heads(HeadsNorm),
+}
+
+impl Norm {
+    fn load(at: &At<'_, '_>, kind: QkNorm, shape: AttentionShape) -> LoadResult<Self> {
+        let norm = |name: &str, n| RmsNorm::load(&at.at(name), n, kind.eps, kind.centre);
+        let (d, [q, k, _]) = (shape.head_dim, shape.n_rows());
+        Ok(match kind.span {
+            Span::Head => {
+                Self::Head(HeadNorm::new(norm("q_norm", d)?, shape.n_heads, norm("k_norm", d)?, shape.n_kv_heads)?)
+            }
+            Span::Heads => Self::Heads(HeadsNorm::new(norm("q_norm", q)?, shape.n_heads, norm("k_norm", k)?)),
+        })
+    }
+
+    fn forward(&self, heads: &Array) -> Result<Array> {
+        match self {
+            Self::Head(norm) => norm.forward(heads),
+            Self::Heads(norm) => norm.forward(heads),
+        }
     }
 }

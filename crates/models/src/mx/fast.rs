@@ -10,13 +10,34 @@ pub fn rms_norm(x: &Array, weight: &Array, eps: f32) -> Result<Array> {
     op(|out, s| unsafe { sys::mlx_fast_rms_norm(out, x.as_ptr(), weight.as_ptr(), eps, s) })
 }
 
-/// Rotates the first `dims` of the last axis (half-split pairs). `x` is `[B, H, L, D]`, `offsets` `[B]`, `freqs` the
-/// wavelengths over 2 pi, `[dims / 2]`.
-pub fn rope(x: &Array, dims: i32, offsets: &Array, freqs: &Array) -> Result<Array> {
+/// Which elements of a vector are rotated together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pairs {
+    /// Element `i` with `i + n / 2` of the `n` that are rotated.
+    #[default]
+    Halves,
+    /// Element `2 i` with `2 i + 1` (Su et al. 2021; `rope_traditional`).
+    Neighbours,
+}
+
+impl Pairs {
+    /// The elements of pair `i` of `n`.
+    pub fn elements(self, i: usize, n: usize) -> [usize; 2] {
+        match self {
+            Pairs::Halves => [i, i + n],
+            Pairs::Neighbours => [2 * i, 2 * i + 1],
+        }
+    }
+}
+
+/// Rotates the first `dims` of the last axis. `x` is `[B, H, L, D]`, `offsets` `[B]`, `freqs` the wavelengths over 2 pi,
+/// `[dims / 2]`.
+pub fn rope(x: &Array, dims: i32, pairs: Pairs, offsets: &Array, freqs: &Array) -> Result<Array> {
     let base = sys::mlx_optional_float { value: 0.0, has_value: false };
     // SAFETY: handles are valid for the call.
     op(|out, s| unsafe {
-        sys::mlx_fast_rope_dynamic(out, x.as_ptr(), dims, false, base, 1.0, offsets.as_ptr(), freqs.as_ptr(), s)
+        let (offsets, freqs, traditional) = (offsets.as_ptr(), freqs.as_ptr(), pairs == Pairs::Neighbours);
+        sys::mlx_fast_rope_dynamic(out, x.as_ptr(), dims, traditional, base, 1.0, offsets, freqs, s)
     })
 }
 

@@ -73,6 +73,10 @@ pub fn bitwise_and(a: &Array, b: &Array) -> Result<Array> {
 pub fn sigmoid(a: &Array) -> Result<Array> {
     unary(sys::mlx_sigmoid, a)
 }
+/// Hyperbolic tangent.
+pub fn tanh(a: &Array) -> Result<Array> {
+    unary(sys::mlx_tanh, a)
+}
 /// Error function.
 pub fn erf(a: &Array) -> Result<Array> {
     unary(sys::mlx_erf, a)
@@ -92,6 +96,10 @@ pub fn transpose(a: &Array) -> Result<Array> {
 /// Ascending along an axis.
 pub fn sort(a: &Array, axis: i32) -> Result<Array> {
     along(sys::mlx_sort_axis, a, axis)
+}
+/// Indexes that sort ascending along an axis; `u32`.
+pub fn argsort(a: &Array, axis: i32) -> Result<Array> {
+    along(sys::mlx_argsort_axis, a, axis)
 }
 /// Inserts an axis of length 1.
 pub fn expand_dims(a: &Array, axis: i32) -> Result<Array> {

@@ -8,7 +8,7 @@ use super::{Array, Dtype, NO_DTYPE, Result, cast, op};
 #[cfg(test)]
 use super::{Error, check, stream};
 
-fn some_int(value: i32) -> sys::mlx_optional_int {
+pub(super) fn some_int(value: i32) -> sys::mlx_optional_int {
     sys::mlx_optional_int { value, has_value: true }
 }
 
@@ -41,6 +41,14 @@ pub struct Packed {
     pub biases: Option<Array>,
     /// How it is packed.
     pub packing: Packing,
+}
+
+impl Packed {
+    /// Whether both are packed in the same way, so that they can be joined.
+    pub fn is_alike(&self, other: &Packed) -> bool {
+        let packing = |p: &Packed| (p.packing.group_size, p.packing.bits, p.packing.mode, p.scales.dtype());
+        packing(self) == packing(other)
+    }
 }
 
 /// `x @ w^T` with a packed `w`.

@@ -1,0 +1,266 @@
+//! The decoder that most families are: blocks of attention and feed-forward around a residual stream. A [`Recipe`] says
+//! where the norms sit, which layers see how far, and what is scaled.
+
+use super::decoder::{Dims, Ends};
+use super::{Model, Sizes};
+use crate::LoadResult;
+use crate::layers::attention::{AttentionShape, Sdpa};
+use crate::layers::mlp::{GatedMlp, MlpLayout};
+use crate::layers::moe::{Moe, MoeLayout};
+use crate::layers::norm::{Centre, RmsNorm};
+use crate::layers::rope::Rope;
+use crate::layers::self_attention::{Layout, SelfAttention};
+use crate::mx::{self, Array, Dtype, Result};
+use crate::pass::Pass;
+use crate::weights::{At, Weights};
+
+/// What a family decides.
+pub struct Recipe {
+    /// Sizes.
+    pub dims: Dims,
+    /// Attention's biases, norms and projections.
+    pub attention: Layout,
+    /// Multiplies the attention scores.
+    pub scale: f32,
+    /// The dense feed-forward part.
+    pub mlp: MlpLayout,
+    /// The sparse one, in the layers that say so.
+    pub moe: Option<MoeLayout>,
+    /// Around both parts.
+    pub norms: Norms,
+    /// One a layer.
+    pub layers: Vec<Layer>,
+    /// What is scaled.
+    pub scaling: Scaling,
+}
+
+/// One layer's own choices.
+#[derive(Clone)]
+pub struct Layer {
+    /// How far back it sees.
+    pub window: Option<usize>,
+    /// How it marks positions.
+    pub rope: Rope,
+    /// Which feed-forward part it has.
+    pub mlp: MlpKind,
+}
+
+/// Which feed-forward part a layer has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MlpKind {
+    /// One for all tokens.
+    Dense,
+    /// Experts.
+    Sparse,
+}
+
+/// Names of the norms around attention and feed-forward; `None` = there is none.
+#[derive(Clone, Copy, Debug)]
+pub struct Norms {
+    /// What their weights multiply by.
+    pub centre: Centre,
+    /// Of attention's input.
+    pub before_attention: Option<&'static str>,
+    /// Of attention's output.
+    pub after_attention: Option<&'static str>,
+    /// Of feed-forward's input.
+    pub before_mlp: Option<&'static str>,
+    /// Of feed-forward's output.
+    pub after_mlp: Option<&'static str>,
+}
+
+/// Factors outside the parts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Scaling {
+    /// Of the embedding.
+    pub embedding: Option<f32>,
+    /// Of what a part adds to the residual stream.
+    pub residual: Option<f32>,
+    /// Divides the logits.
+    pub logits: Option<f32>,
+    /// Bounds the logits: `cap * tanh(logits / cap)`.
+    pub logits_cap: Option<f32>,
+}
+
+impl Norms {
+    /// `x + part(norm(x))`.
+    pub const PRE: Self = Self {
+        centre: Centre::Zero,
+        before_attention: Some("input_layernorm"),
+        after_attention: None,
+        before_mlp: Some("post_attention_layernorm"),
+        after_mlp: None,
+    };
+
+    /// `x + norm(part(x))`.
+    pub const POST: Self = Self {
+        centre: Centre::Zero,
+        before_attention: None,
+        after_attention: Some("post_attention_layernorm"),
+        before_mlp: None,
+        after_mlp: Some("post_feedforward_layernorm"),
+    };
+
+    /// `x + norm(part(norm(x)))`.
+    pub const BOTH: Self = Self {
+        centre: Centre::Zero,
+        before_attention: Some("input_layernorm"),
+        after_attention: Some("post_attention_layernorm"),
+        before_mlp: Some("pre_feedforward_layernorm"),
+        after_mlp: Some("post_feedforward_layernorm"),
+    };
+}
+
+impl Layer {
+    /// Dense layers of the given windows with one rotation.
+    pub fn dense(windows: Vec<Option<usize>>, rope: &Rope) -> Vec<Self> {
+        windows.into_iter().map(|window| Self { window, rope: rope.clone(), mlp: MlpKind::Dense }).collect()
+    }
+}
+
+impl Recipe {
+    /// Pre-norm, one rotation, dense: what a family changes some of.
+    pub fn new(dims: Dims, windows: Vec<Option<usize>>, rope: &Rope) -> Self {
+        Self {
+            attention: Layout::plain(dims.hidden_size as i32),
+            scale: dims.attention(None).scale,
+            mlp: MlpLayout::default(),
+            moe: None,
+            norms: Norms::PRE,
+            layers: Layer::dense(windows, rope),
+            scaling: Scaling::default(),
+            dims,
+        }
+    }
+
+    /// Takes the whole network.
+    pub fn load(self, weights: &Weights<'_>) -> LoadResult<Box<dyn Model>> {
+        let layers = weights.root().at("model.layers");
+        let blocks = (0..self.layers.len()).map(|layer_idx| Block::load(&layers.at(layer_idx), &self, layer_idx));
+        let blocks = blocks.collect::<LoadResult<_>>()?;
+        let ends = Ends::load(weights, &self.dims, self.norms.centre)?;
+        let sizes = self.dims.sizes(self.layers.iter().map(|layer| layer.window).collect());
+        Ok(Box::new(Decoder { ends, blocks, sizes, scaling: self.scaling }))
+    }
+
+    fn shape(&self, layer: &Layer) -> AttentionShape {
+        AttentionShape { scale: self.scale, ..self.dims.attention(layer.window) }
+    }
+}
+
+struct Block {
+    before_attention: Option<RmsNorm>,
+    self_attn: SelfAttention,
+    after_attention: Option<RmsNorm>,
+    before_mlp: Option<RmsNorm>,
+    mlp: FeedForward,
+    after_mlp: Option<RmsNorm>,
+    residual: Option<f32>,
+}
+
+enum FeedForward {
+    Dense(GatedMlp),
+    Sparse(Box<Moe>),
+}
+
+impl Block {
+    fn load(at: &At<'_, '_>, recipe: &Recipe, layer_idx: usize) -> LoadResult<Self> {
+        let Recipe { dims, norms, .. } = recipe;
+        let layer = &recipe.layers[layer_idx];
+        let norm = |name: Option<&str>| name.map(|name| dims.norm(&at.at(name), norms.centre)).transpose();
+        let sdpa = Sdpa::new(recipe.shape(layer), layer_idx, at.kernels());
+        let mlp = match (layer.mlp, &recipe.moe) {
+            (MlpKind::Sparse, Some(moe)) => FeedForward::Sparse(Box::new(Moe::load(at, dims.hidden_size as i32, moe)?)),
+            _ => FeedForward::Dense(GatedMlp::load(&at.at("mlp"), dims.mlp(), recipe.mlp)?),
+        };
+        Ok(Self {
+            before_attention: norm(norms.before_attention)?,
+            self_attn: SelfAttention::load(&at.at("self_attn"), recipe.attention, sdpa, &layer.rope)?,
+            after_attention: norm(norms.after_attention)?,
+            before_mlp: norm(norms.before_mlp)?,
+            mlp,
+            after_mlp: norm(norms.after_mlp)?,
+            residual: recipe.scaling.residual,
+        })
+    }
+
+    fn forward(&self, x: &Array, pass: &mut Pass<'_>) -> Result<Array> {
+        let input = normed(self.before_attention.as_ref(), x)?;
+        let h = if self.after_attention.is_none() && self.residual.is_none() {
+            self.self_attn.forward_onto(x, &input, pass)?
+        } else {
+            self.joined(x, &normed(self.after_attention.as_ref(), &self.self_attn.forward(&input, pass)?)?)?
+        };
+        let input = normed(self.before_mlp.as_ref(), &h)?;
+        match &self.mlp {
+            FeedForward::Dense(mlp) if self.after_mlp.is_none() && self.residual.is_none() => {
+                mlp.forward_onto(&h, &input)
+            }
+            FeedForward::Dense(mlp) => self.joined(&h, &normed(self.after_mlp.as_ref(), &mlp.forward(&input)?)?),
+            FeedForward::Sparse(moe) => self.joined(&h, &normed(self.after_mlp.as_ref(), &moe.forward(&input)?)?),
+        }
+    }
+
+    /// `x + y`, scaled where the family scales it.
+    fn joined(&self, x: &Array, y: &Array) -> Result<Array> {
+        match self.residual {
+            Some(factor) => add_in_range(x, &scaled(y, factor)?),
+            None => add_in_range(x, y),
+        }
+    }
+}
+
+fn normed(norm: Option<&RmsNorm>, x: &Array) -> Result<Array> {
+    norm.map_or_else(|| Ok(x.clone()), |norm| norm.forward(x))
+}
+
+/// `x * factor` in the type of `x`.
+fn scaled(x: &Array, factor: f32) -> Result<Array> {
+    mx::multiply(x, &mx::cast(&mx::scalar(factor), x.dtype())?)
+}
+
+/// `x + y`, kept inside what f16 holds: some families' residual streams outgrow it.
+fn add_in_range(x: &Array, y: &Array) -> Result<Array> {
+    if x.dtype() != Dtype::Float16 {
+        return mx::add(x, y);
+    }
+    let bound = 65_504.0;
+    let sum = mx::add(&mx::cast(x, Dtype::Float32)?, &mx::cast(y, Dtype::Float32)?)?;
+    let clipped = mx::maximum(&mx::minimum(&sum, &mx::scalar(bound))?, &mx::scalar(-bound))?;
+    mx::cast(&clipped, Dtype::Float16)
+}
+
+struct Decoder {
+    ends: Ends,
+    blocks: Vec<Block>,
+    sizes: Sizes,
+    scaling: Scaling,
+}
+
+impl Model for Decoder {
+    fn sizes(&self) -> &Sizes {
+        &self.sizes
+    }
+
+    fn hidden(&self, tokens: &Array, pass: &mut Pass<'_>) -> Result<Array> {
+        let mut h = self.ends.embed(tokens)?;
+        if let Some(factor) = self.scaling.embedding {
+            h = scaled(&h, factor)?;
+        }
+        for block in &self.blocks {
+            h = block.forward(&h, pass)?;
+        }
+        Ok(h)
+    }
+
+    fn logits(&self, hidden: &Array) -> Result<Array> {
+        let mut logits = self.ends.logits(hidden)?;
+        if let Some(divisor) = self.scaling.logits {
+            logits = mx::divide(&logits, &mx::cast(&mx::scalar(divisor), logits.dtype())?)?;
+        }
+        match self.scaling.logits_cap {
+            Some(cap) => scaled(&mx::tanh(&scaled(&logits, 1.0 / cap)?)?, cap),
+            None => Ok(logits),
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Mixture of experts (Shazeer et al. 2017): a router picks a few feed-forward parts for each token.
+
+use crate::LoadResult;
+use crate::layers::linear::{Bias, Linear, Shape};
+use crate::layers::mlp::{Activation, GatedMlp, MlpLayout};
+use crate::mx::{self, Array, Result};
+use crate::weights::At;
+
+mod experts;
+mod router;
+
+use experts::Experts;
+use router::Router;
+pub use router::{Groups, RouterLayout, Scoring};
+
+/// What differs between families.
+#[derive(Clone, Copy, Debug)]
+pub struct MoeLayout {
+    /// Where it sits in a block.
+    pub name: &'static str,
+    /// How experts are picked and weighed.
+    pub router: RouterLayout,
+    /// How many there are.
+    pub n_experts: usize,
+    /// Inner size of each.
+    pub n_inner: usize,
+    /// Names of the gate, up and down projections where each expert has its own tensors.
+    pub names: [&'static str; 3],
+    /// Of the experts' projections.
+    pub bias: Bias,
+    /// Between gate and product.
+    pub activation: Activation,
+    /// The part that every token takes; `None` = there is none.
+    pub shared: Option<Shared>,
+}
+
+/// The part that every token takes.
+#[derive(Clone, Copy, Debug)]
+pub struct Shared {
+    /// Module name.
+    pub name: &'static str,
+    /// Inner size.
+    pub n_inner: usize,
+    /// Name of a projection to one number whose sigmoid weighs it; `None` = taken whole.
+    pub gate: Option<&'static str>,
+}
+
+/// A router, its experts and what all tokens share.
+pub struct Moe {
+    router: Router,
+    experts: Experts,
+    shared: Option<(GatedMlp, Option<Linear>)>,
+}
+
+impl Moe {
+    /// Takes the part of the block at `at`.
+    pub fn load(at: &At<'_, '_>, n_hidden: i32, layout: &MoeLayout) -> LoadResult<Self> {
+        let at = at.at(layout.name);
+        let shared = layout.shared.map(|shared| -> LoadResult<_> {
+            let activation = layout.activation;
+            let sizes = [n_hidden, shared.n_inner as i32];
+            let mlp = GatedMlp::load(&at.at(shared.name), sizes, MlpLayout { activation, ..MlpLayout::default() })?;
+            let one = |name| Linear::load(&at, Shape { name, n_out: 1, n_in: n_hidden, bias: Bias::Absent });
+            Ok((mlp, shared.gate.map(one).transpose()?))
+        });
+        Ok(Self {
+            router: Router::load(&at, [n_hidden, layout.n_experts as i32], layout.router)?,
+            experts: Experts::load(&at, n_hidden, layout)?,
+            shared: shared.transpose()?,
+        })
+    }
+
+    /// `[T, hidden]` to `[T, hidden]`.
+    pub fn forward(&self, x: &Array) -> Result<Array> {
+        let picked = self.router.pick(x)?;
+        let y = self.experts.forward(x, &picked.experts)?; // [T, K, hidden]
+        let weights = mx::cast(&mx::expand_dims(&picked.weights, -1)?, y.dtype())?;
+        let y = mx::sum(&mx::multiply(&y, &weights)?, 1)?;
+        let y = mx::reshape(&y, &[x.dim(0), x.dim(1)])?;
+        match &self.shared {
+            None => Ok(y),
+            Some((mlp, None)) => mx::add(&y, &mlp.forward(x)?),
+            Some((mlp, Some(gate))) => mx::add(&y, &mx::multiply(&mx::sigmoid(&gate.forward(x)?)?, &mlp.forward(x)?)?),
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Which experts a token takes, and how much of each.
+
+use crate::LoadResult;
+use crate::layers::linear::{Bias, Linear, Shape};
+use crate::mx::{self, Array, Cut, Dtype, Result};
+use crate::weights::At;
+
+/// How experts are picked and weighed.
+#[derive(Clone, Copy, Debug)]
+pub struct RouterLayout {
+    /// Name of the projection to one logit an expert.
+    pub name: &'static str,
+    /// Whether that projection has a bias.
+    pub bias: Bias,
+    /// From logits to weights.
+    pub scoring: Scoring,
+    /// Name of a tensor of one number an expert that is added to the scores for picking only (Wang et al. 2024).
+    pub correction: Option<&'static str>,
+    /// Experts a token takes.
+    pub top_k: usize,
+    /// Experts in groups, of which a few are picked first; `None` = all are one group.
+    pub groups: Option<Groups>,
+    /// Whether the weights of a token's experts are made to sum to 1.
+    pub is_normalised: bool,
+    /// Multiplies the weights.
+    pub factor: f32,
+}
+
+/// From logits to weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scoring {
+    /// Softmax over all experts.
+    Softmax,
+    /// Softmax over the picked ones.
+    SoftmaxOfPicked,
+    /// Each by itself.
+    Sigmoid,
+}
+
+/// Group-limited picking (DeepSeek-AI 2024): a group counts as much as its best, or its two best, experts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Groups {
+    /// How many.
+    pub n: usize,
+    /// How many are picked.
+    pub top: usize,
+    /// Experts that stand for their group.
+    pub n_best: usize,
+}
+
+/// The experts of each token.
+pub struct Picked {
+    /// `[T, K]`, `u32`.
+    pub experts: Array,
+    /// `[T, K]`, f32.
+    pub weights: Array,
+}
+
+/// See the module.
+pub struct Router {
+    gate: Linear,
+    correction: Option<Array>,
+    layout: RouterLayout,
+}
+
+impl Router {
+    /// Takes the projection, and the correction where there is one; `sizes` are the hidden size and the experts.
+    pub fn load(at: &At<'_, '_>, sizes: [i32; 2], layout: RouterLayout) -> LoadResult<Self> {
+        let [n_in, n_out] = sizes;
+        let gate = Linear::load(at, Shape { name: layout.name, n_out, n_in, bias: layout.bias })?;
+        let correction = layout.correction.map(|name| at.tensor(name, &[n_out])).transpose()?;
+        Ok(Self { gate, correction, layout })
+    }
+
+    /// For `[T, hidden]`.
+    pub fn pick(&self, x: &Array) -> Result<Picked> {
+        let layout = &self.layout;
+        let logits = mx::cast(&self.gate.forward(x)?, Dtype::Float32)?;
+        let scores = match layout.scoring {
+            Scoring::Softmax => mx::softmax(&logits, -1)?,
+            Scoring::SoftmaxOfPicked => logits,
+            Scoring::Sigmoid => mx::sigmoid(&logits)?,
+        };
+        let mut ranks = match &self.correction {
+            Some(correction) => mx::add(&scores, &mx::cast(correction, Dtype::Float32)?)?,
+            None => scores.clone(),
+        };
+        if let Some(groups) = layout.groups.filter(|groups| groups.top < groups.n) {
+            ranks = groups.limit(&ranks)?;
+        }
+        let experts = top(&ranks, layout.top_k)?;
+        let mut weights = mx::take_along(&scores, &experts, -1)?;
+        if layout.scoring == Scoring::SoftmaxOfPicked {
+            weights = mx::softmax(&weights, -1)?;
+        }
+        if layout.is_normalised {
+            weights = mx::divide(&weights, &mx::add(&mx::sum(&weights, -1)?, &mx::scalar(1e-20))?)?;
+        }
+        if layout.factor != 1.0 {
+            weights = mx::multiply(&weights, &mx::scalar(layout.factor))?;
+        }
+        Ok(Picked { experts, weights })
+    }
+}
+
+impl Groups {
+    /// `[T, E]` ranks, those of groups that were not picked made the lowest.
+    fn limit(self, ranks: &Array) -> Result<Array> {
+        let (t, e, n) = (ranks.dim(0), ranks.dim(1), self.n as i32);
+        let grouped = mx::reshape(ranks, &[t, n, e / n])?;
+        let best = match self.n_best {
+            1 => mx::max(&grouped, -1)?,
+            n_best => {
+                let sorted = mx::sort(&grouped, -1)?;
+                let size = e / n;
+                mx::sum(&mx::slice(&sorted, &[Cut { axis: 2, start: size - n_best as i32, stop: size }])?, -1)?
+            }
+        };
+        let best = mx::reshape(&best, &[t, n])?;
+        let sorted = mx::sort(&best, -1)?;
+        let at = n - self.top as i32;
+        let least = mx::slice(&sorted, &[Cut { axis: 1, start: at, stop: at + 1 }])?;
+        let is_picked = mx::expand_dims(&mx::greater_equal(&best, &least)?, -1)?;
+        mx::reshape(&mx::select(&is_picked, &grouped, &mx::scalar(f32::NEG_INFINITY))?, &[t, e])
+    }
+}
+
+/// Indexes of the `k` largest of each row.
+fn top(ranks: &Array, k: usize) -> Result<Array> {
+    let (e, k) = (ranks.dim(1), k as i32);
+    let order = mx::argpartition(ranks, e - k)?;
+    mx::slice(&order, &[Cut { axis: 1, start: e - k, stop: e }])
+}
