@@ -40,6 +40,15 @@ pub trait Backend {
     /// Bytes the backend holds now: weights, KV caches and allocator cache.
     fn memory_bytes(&self) -> usize;
 
+    /// Drafts by a drafter of the backend (a draft model, or heads of the model), for each ask at most as many tokens as it
+    /// has uniforms; fewer or none when it has nothing to say. Waits for the device. Whatever it says, output stays the same.
+    ///
+    /// # Errors
+    /// When the device failed; the sequences themselves are unharmed.
+    fn draft(&mut self, asks: &[DraftAsk<'_>]) -> Result<Vec<Vec<TokenId>>, StepError> {
+        Ok(vec![Vec::new(); asks.len()])
+    }
+
     /// Keeps the KV of `positions` of an open sequence as `block`, beyond the sequence's end. Their step is submitted, and
     /// may be in flight. Nothing is copied: sequence and block share the storage.
     ///
@@ -77,6 +86,17 @@ pub trait Backend {
     fn import(&mut self, _kept: Kept, _bytes: &[u8]) -> Result<(), StepError> {
         Err(StepError::Device { detail: "this backend imports nothing".to_owned() })
     }
+}
+
+/// A sequence that wants drafts. No row of it is in flight.
+#[derive(Clone, Debug)]
+pub struct DraftAsk<'a> {
+    /// An open sequence.
+    pub sequence: SequenceId,
+    /// All its tokens, prompt and output.
+    pub tokens: &'a [TokenId],
+    /// The numbers that will draw the tokens to be drafted: a drafter that draws with the same is right more often.
+    pub uniforms: Vec<f32>,
 }
 
 /// State that outlives its sequence.
@@ -129,6 +149,8 @@ pub struct ModelInfo {
     pub snapshot_bytes: usize,
     /// Most drafts that a row may carry; 0 where the caches cannot take back what was rejected.
     pub n_drafts_max: usize,
+    /// Drafts that [`Backend::draft`] makes at a time; 0 without a drafter.
+    pub n_drafter_tokens: usize,
     /// Tells checkpoints and their numerics apart: kept state with another fingerprint is foreign.
     pub fingerprint: String,
 }

@@ -17,7 +17,7 @@ mod throttle;
 mod worker;
 
 pub use backend::{
-    Backend, Draw, Kept, ModelInfo, Opening, Prefix, PromptScores, Row, RowInput, RowOutput, RowResult, Step,
+    Backend, DraftAsk, Draw, Kept, ModelInfo, Opening, Prefix, PromptScores, Row, RowInput, RowOutput, RowResult, Step,
     StepError, StepOutput, TokenBits, TokenScore,
 };
 pub use engine::{Engine, EngineOptions, StartError, SubmitError};

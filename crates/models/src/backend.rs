@@ -5,12 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tokbar_engine::{
-    Backend, ModelInfo, Opening, Prefix, PromptScores, Row, RowInput, RowOutput, SamplingOptions, SequenceId, Step,
-    StepError, StepOutput, TokenId,
+    Backend, DraftAsk, ModelInfo, Opening, Prefix, PromptScores, Row, RowInput, RowOutput, SamplingOptions, SequenceId,
+    Step, StepError, StepOutput, TokenId,
 };
 
 use crate::cache::KvCache;
 use crate::cut::{Part, cut, n_tokens};
+use crate::draft::DraftModel;
 use crate::families::Model;
 use crate::flight::{Flight, FlightRow, HostScores, Start, step_error};
 use crate::load::{LoadOptions, ModelSummary, load};
@@ -20,6 +21,7 @@ use crate::sample::{Counts, SampleRow, Sampled, sample, score};
 use crate::weights::LoadProgress;
 use crate::{LoadError, LoadResult};
 
+mod drafter;
 mod verify;
 
 use verify::drafts;
@@ -41,6 +43,7 @@ pub struct MlxBackend {
     device: Device,
     /// Most tokens that run through the network at once.
     n_pass_max: usize,
+    drafter: Option<DraftModel>,
     sequences: HashMap<SequenceId, Sequence>,
     in_flight: VecDeque<Flight>,
 }
@@ -66,6 +69,7 @@ impl MlxBackend {
             info: loaded.info,
             summary: loaded.summary,
             device: loaded.device,
+            drafter: None,
             n_pass_max: if loaded.device == Device::Cpu { N_PASS_CPU } else { usize::MAX },
             sequences: HashMap::new(),
             in_flight: VecDeque::new(),
@@ -161,7 +165,12 @@ impl Backend for MlxBackend {
         Ok(output)
     }
 
+    fn draft(&mut self, asks: &[DraftAsk<'_>]) -> Result<Vec<Vec<TokenId>>, StepError> {
+        self.ask_drafter(asks)
+    }
+
     fn close(&mut self, id: SequenceId) {
+        self.drafter.iter_mut().for_each(|drafter| drafter.close(id));
         self.sequences.remove(&id);
         if self.sequences.is_empty()
             && let Err(error) = mx::clear_cache()

@@ -44,6 +44,14 @@ pub enum LoadError {
         /// What its first step made.
         detail: String,
     },
+    /// The model cannot draft for the other, or the other not be drafted for.
+    #[error("{} cannot be the draft model: {detail}", dir.display())]
+    Draft {
+        /// The draft model's folder.
+        dir: PathBuf,
+        /// Why, and what would do.
+        detail: String,
+    },
     /// Two shards hold the same tensor.
     #[error("{}: tensor {name} is in an earlier shard too; download the checkpoint again", path.display())]
     TensorTwice {

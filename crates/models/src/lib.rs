@@ -4,6 +4,7 @@ mod backend;
 mod cache;
 mod config;
 mod cut;
+mod draft;
 mod error;
 mod families;
 mod flight;
