@@ -14,6 +14,7 @@ mod scheduler;
 mod sequence;
 mod stats;
 mod throttle;
+pub mod tier;
 mod worker;
 
 pub use backend::{
