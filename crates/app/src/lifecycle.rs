@@ -7,8 +7,9 @@ use anyhow::{Context, Result};
 use jiff::Timestamp;
 use tokbar_chat::{Detection, TextModel};
 use tokbar_engine::{Backend, Engine, EngineOptions};
+use tokbar_hub::checkpoint::Checkpoint;
 use tokbar_models::{LoadOptions, MlxBackend, Precision};
-use tokbar_server::ServedModel;
+use tokbar_server::{ModelAbout, ServedModel};
 
 use crate::cli::{FormatArgs, ModelArgs, PrecisionArg};
 use crate::{defaults, progress, sources};
@@ -23,6 +24,8 @@ pub struct Loaded {
     pub engine: Engine,
     /// Its text side.
     pub text: Arc<TextModel>,
+    /// What it is made of.
+    pub about: ModelAbout,
 }
 
 impl Loaded {
@@ -35,6 +38,7 @@ impl Loaded {
             created: Timestamp::now(),
             text: self.text,
             engine: self.engine,
+            about: self.about,
         }
     }
 }
@@ -48,8 +52,9 @@ pub fn load(args: &ModelArgs) -> Result<Loaded> {
     let text = TextModel::load(&source.dir)?;
     let detection = detection(text.detection().clone(), &source.name, &args.format)?;
     let text = text.with_detection(detection);
+    let about = about(&Checkpoint::open(&source.dir)?);
     let engine = start_engine(&source.dir, args)?;
-    Ok(Loaded { name: source.name, dir: source.dir, engine, text: Arc::new(text) })
+    Ok(Loaded { name: source.name, dir: source.dir, engine, text: Arc::new(text), about })
 }
 
 /// How the model writes tool calls and reasoning: as the options say, else the template, else the name.
@@ -59,6 +64,16 @@ pub fn load(args: &ModelArgs) -> Result<Loaded> {
 pub fn detection(by_template: Detection, name: &str, options: &FormatArgs) -> Result<Detection> {
     let (tools, reasoning) = (options.tool_call_parser.as_deref(), options.reasoning_parser.as_deref());
     Ok(by_template.with_options(tools, reasoning)?.or_by_name(name))
+}
+
+fn about(checkpoint: &Checkpoint) -> ModelAbout {
+    ModelAbout {
+        family: checkpoint.model_type.clone(),
+        format: "safetensors".to_owned(),
+        quantization: checkpoint.quantization.as_ref().map(|q| format!("{}-bit", q.bits)),
+        n_parameters: Some(checkpoint.n_params),
+        n_bytes: checkpoint.n_bytes(),
+    }
 }
 
 fn start_engine(dir: &Path, args: &ModelArgs) -> Result<Engine> {

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use tracing_subscriber::EnvFilter;
 
 /// Logs to standard error; `TOKBAR_LOG` overrides what `-v` asks for.
@@ -27,6 +27,29 @@ pub fn block_on<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
         .build()
         .context("cannot start the async runtime")?;
     runtime.block_on(work)
+}
+
+/// Runs `work`, which takes long, on a thread of its own, and yields its result. A caller that is gone by then leaves the
+/// thread to the end of the program: what it does cannot be broken off.
+///
+/// # Errors
+/// When the system gives no thread.
+pub fn in_background<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<impl Future<Output = Result<T>>> {
+    let (sender, receiver) = tokio::sync::oneshot::channel();
+    let run = move || {
+        if sender.send(work()).is_err() {
+            tracing::debug!("nobody waits for the result");
+        }
+    };
+    let thread = std::thread::Builder::new().name("load".to_owned()).spawn(run).context("cannot start a thread")?;
+    Ok(async move {
+        let result = receiver.await;
+        // The thread has sent its result, or dropped the sender in a panic: it ends now.
+        thread.join().map_err(|_| anyhow!("loading panicked; the lines above have the cause"))?;
+        result.context("loading ended without a result")
+    })
 }
 
 /// Completes at the `n`-th Ctrl-C or polite kill from now on.

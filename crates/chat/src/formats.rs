@@ -84,6 +84,11 @@ impl OutputFormat {
         found.ok_or_else(|| unknown("reasoning", name, ReasoningFormat::names()))
     }
 
+    /// Whether the model may reason before it answers.
+    pub fn thinks(&self) -> bool {
+        self.reasoning.is_some() || self.tools.is_some_and(|format| format.has_reasoning)
+    }
+
     /// Terminals of the format, for the tokens among them that decoding would skip as special.
     pub fn terminals(&self) -> impl Iterator<Item = &'static str> {
         let tools = self.tools.into_iter().flat_map(|format| {

@@ -24,6 +24,8 @@ pub struct Reading {
     pub n_bytes_settled: usize,
     /// Whether a stop string was found; nothing comes after it.
     pub is_stopped: bool,
+    /// Which one.
+    pub stop_string: Option<String>,
 }
 
 impl OutputReader {
@@ -93,6 +95,7 @@ impl OutputReader {
             let push = self.stop.push(text);
             reading.is_stopped = push.hit;
             if push.hit {
+                reading.stop_string = self.stop.found().map(str::to_owned);
                 reading.n_bytes_settled = n_arrived - push.text.len();
             }
             push_text(&mut reading.events, push.text);

@@ -14,7 +14,8 @@ pub struct StopStrings {
     matchers: Vec<Matcher>,
     /// Text not shown yet: a prefix of some stop string.
     held: String,
-    hit: bool,
+    /// The string that was found.
+    found: Option<String>,
 }
 
 /// What a push gives.
@@ -56,12 +57,12 @@ impl StopStrings {
             return Err(StopError::TooLong { n_bytes: long.len() });
         }
         let matchers = stop.into_iter().filter(|text| !text.is_empty()).map(Matcher::new).collect();
-        Ok(Self { matchers, held: String::new(), hit: false })
+        Ok(Self { matchers, held: String::new(), found: None })
     }
 
     /// Takes the next piece of text.
     pub fn push(&mut self, text: &str) -> StopPush {
-        if self.hit {
+        if self.found.is_some() {
             return StopPush { text: String::new(), hit: true };
         }
         if self.matchers.is_empty() {
@@ -72,8 +73,9 @@ impl StopStrings {
         for (idx, byte) in text.bytes().enumerate() {
             let n_matched = self.matchers.iter_mut().filter_map(|matcher| matcher.step(byte)).max();
             if let Some(n_matched) = n_matched {
-                self.hit = true;
-                self.held.truncate(n_held + idx + 1 - n_matched);
+                let end = n_held + idx + 1;
+                self.found = Some(self.held[end - n_matched..end].to_owned());
+                self.held.truncate(end - n_matched);
                 return StopPush { text: std::mem::take(&mut self.held), hit: true };
             }
         }
@@ -86,6 +88,11 @@ impl StopStrings {
     pub fn flush(&mut self) -> String {
         self.matchers.iter_mut().for_each(|matcher| matcher.n_matched = 0);
         std::mem::take(&mut self.held)
+    }
+
+    /// The stop string that was found.
+    pub fn found(&self) -> Option<&str> {
+        self.found.as_deref()
     }
 
     /// Bytes held back.

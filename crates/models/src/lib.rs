@@ -13,7 +13,6 @@ mod load;
 mod mx;
 mod pass;
 mod sample;
-mod tower;
 mod weights;
 
 pub use backend::MlxBackend;

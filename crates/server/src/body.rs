@@ -13,6 +13,10 @@ use crate::{ApiError, ServerState};
 
 /// Bodies up to this are parsed in place; longer ones would hold up other calls.
 const N_BYTES_IN_PLACE: usize = 64 << 10;
+/// Deepest nesting of a body.
+const DEPTH_MAX: usize = 127;
+/// Most values of a body: enough for a long context as token ids.
+const N_VALUES_MAX: usize = 1 << 20;
 /// Memory is set aside in pieces of this size.
 const N_BYTES_PER_PERMIT: usize = 1 << 10;
 
@@ -39,11 +43,11 @@ impl BodyRoom {
 /// Reads the body as JSON.
 ///
 /// # Errors
-/// Names what is wrong with the content type, the length, the pace, the encoding or the JSON. Nesting is bounded by the
-/// parser (127 levels).
+/// Names what is wrong with the content type, the length, the pace, the encoding or the JSON.
 pub async fn read_json(state: &ServerState, request: Request) -> Result<Value, ApiError> {
     let (parts, body) = request.into_parts();
     check_content_type(&parts.headers)?;
+    check_encoding(&parts.headers)?;
     let timeout = state.options.body_timeout;
     let read = tokio::time::timeout(timeout, read(state, &parts.headers, body)).await;
     // What was set aside stays so until the text is parsed.
@@ -56,6 +60,15 @@ fn check_content_type(headers: &HeaderMap) -> Result<(), ApiError> {
     let essence = given.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
     let is_json = essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"));
     if is_json { Ok(()) } else { Err(ApiError::ContentType { given: given.to_owned() }) }
+}
+
+/// A compressed body could be any number of times larger than it looks.
+fn check_encoding(headers: &HeaderMap) -> Result<(), ApiError> {
+    let mut given = headers.get_all(header::CONTENT_ENCODING).iter().map(|value| value.to_str().unwrap_or("?").trim());
+    match given.rfind(|given| !given.is_empty() && !given.eq_ignore_ascii_case("identity")) {
+        Some(given) => Err(ApiError::Encoding { given: given.to_owned() }),
+        None => Ok(()),
+    }
 }
 
 /// Collects a body up to the limit. A longer one is read on, unkept, for once the limit more: clients that write all
@@ -100,7 +113,34 @@ fn parse(bytes: &[u8]) -> Result<Value, ApiError> {
     if text.trim_ascii().is_empty() {
         return Err(ApiError::Json { detail: "it is empty; send a JSON object".to_owned() });
     }
+    check_shape(text)?;
     serde_json::from_str(text).map_err(|error| ApiError::Json { detail: error.to_string() })
+}
+
+/// Values take many times the memory of their text: their number is bounded before they are made. Depth is, too, so that
+/// both limits hold whatever the parser does.
+fn check_shape(text: &str) -> Result<(), ApiError> {
+    let (mut depth, mut n_values, mut is_string, mut is_escaped) = (0_usize, 0_usize, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_string => is_escaped = true,
+            b'"' => is_string = !is_string,
+            _ if is_string => {}
+            b'{' | b'[' => (depth, n_values) = (depth + 1, n_values + 1),
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b',' => n_values += 1,
+            _ => {}
+        }
+        if depth > DEPTH_MAX {
+            let detail = format!("it is nested deeper than {DEPTH_MAX} levels (recursion limit); send it flatter");
+            return Err(ApiError::Json { detail });
+        }
+        if n_values > N_VALUES_MAX {
+            return Err(ApiError::Json { detail: format!("it has more than {N_VALUES_MAX} values; send fewer") });
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -49,6 +49,29 @@ pub enum ApiError {
         /// As sent; empty if absent.
         given: String,
     },
+    /// The body is compressed.
+    #[error("the content encoding {given:?} is not accepted: send the body uncompressed")]
+    Encoding {
+        /// As sent.
+        given: String,
+    },
+    /// A key stands in the address, where logs and histories would keep it.
+    #[error("the address holds a key in `{name}`: send it as `Authorization: Bearer KEY` or `x-api-key: KEY` instead")]
+    KeyInAddress {
+        /// The query's parameter.
+        name: String,
+    },
+    /// One address tries too many wrong keys.
+    #[error("more than {n_per_minute} wrong API keys came from here in a minute: try again in {retry_after_s} s")]
+    TooManyWrongKeys {
+        /// The limit.
+        n_per_minute: u32,
+        /// When to try again.
+        retry_after_s: u64,
+    },
+    /// The key is right, but not for this.
+    #[error("the API key may not do this: use a key with the scope \"manage\"")]
+    KeyScope,
     /// The body is longer than the server takes.
     #[error("the body is larger than {n_bytes_max} bytes: send less, or raise the server's body limit")]
     BodyTooLarge {
@@ -129,6 +152,46 @@ pub enum ApiError {
         /// When to try again.
         retry_after_s: u64,
     },
+    /// The model is on its way.
+    #[error("the model {name:?} is still loading: try again in {retry_after_s} s")]
+    Loading {
+        /// Which one.
+        name: String,
+        /// When to try again.
+        retry_after_s: u64,
+    },
+    /// One client calls too often.
+    #[error("this client makes more than {n_per_minute} calls a minute: try again in {retry_after_s} s")]
+    TooOften {
+        /// The limit.
+        n_per_minute: u32,
+        /// When to try again.
+        retry_after_s: u64,
+    },
+    /// The answer took longer than the caller or the server allows.
+    #[error("the answer was not done within {timeout_s} s: ask for fewer tokens, or allow more time")]
+    Timeout {
+        /// The limit.
+        timeout_s: f64,
+    },
+    /// An endpoint of the dialect that is not built.
+    #[error("{path} is not available: {detail}")]
+    NotBuilt {
+        /// As asked.
+        path: String,
+        /// What to do instead.
+        detail: &'static str,
+    },
+    /// No stored object of that id.
+    #[error("{what} {id:?} is not kept here: {advice}")]
+    NotKept {
+        /// Its kind.
+        what: &'static str,
+        /// As asked.
+        id: String,
+        /// What to do instead.
+        advice: &'static str,
+    },
     /// The engine is going away.
     #[error("the server is shutting down: try again when it is back")]
     Stopping,
@@ -160,18 +223,25 @@ impl ApiError {
     /// The HTTP status that every dialect uses.
     pub fn status(&self) -> StatusCode {
         match self {
-            Self::Host { .. } | Self::Origin { .. } => StatusCode::FORBIDDEN,
+            Self::Host { .. } | Self::Origin { .. } | Self::KeyScope => StatusCode::FORBIDDEN,
+            Self::KeyInAddress { .. } => StatusCode::BAD_REQUEST,
             Self::KeyMissing | Self::KeyWrong => StatusCode::UNAUTHORIZED,
-            Self::NotFound { .. } | Self::UnknownModel { .. } => StatusCode::NOT_FOUND,
+            Self::NotFound { .. } | Self::UnknownModel { .. } | Self::NotKept { .. } => StatusCode::NOT_FOUND,
             Self::Method { .. } => StatusCode::METHOD_NOT_ALLOWED,
-            Self::ContentType { .. } => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::ContentType { .. } | Self::Encoding { .. } => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::BodyTooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             Self::BodyTimeout { .. } => StatusCode::REQUEST_TIMEOUT,
             Self::BodyLost { .. } | Self::NotUtf8 { .. } | Self::Json { .. } => StatusCode::BAD_REQUEST,
             Self::Invalid { .. } | Self::Unsupported { .. } => StatusCode::BAD_REQUEST,
             Self::Prompt { .. } | Self::TooLong { .. } => StatusCode::BAD_REQUEST,
-            Self::QueueFull { .. } => StatusCode::TOO_MANY_REQUESTS,
-            Self::NoModel | Self::Stopping | Self::EngineStopped { .. } => StatusCode::SERVICE_UNAVAILABLE,
+            Self::QueueFull { .. } | Self::TooOften { .. } | Self::TooManyWrongKeys { .. } => {
+                StatusCode::TOO_MANY_REQUESTS
+            }
+            Self::Timeout { .. } => StatusCode::GATEWAY_TIMEOUT,
+            Self::NotBuilt { .. } => StatusCode::NOT_IMPLEMENTED,
+            Self::NoModel | Self::Loading { .. } | Self::Stopping | Self::EngineStopped { .. } => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
             Self::Failed { .. } => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
@@ -188,7 +258,10 @@ impl ApiError {
     /// Seconds after which a new try makes sense, for the Retry-After header.
     pub fn retry_after_s(&self) -> Option<u64> {
         match self {
-            Self::QueueFull { retry_after_s } => Some(*retry_after_s),
+            Self::QueueFull { retry_after_s }
+            | Self::Loading { retry_after_s, .. }
+            | Self::TooManyWrongKeys { retry_after_s, .. }
+            | Self::TooOften { retry_after_s, .. } => Some(*retry_after_s),
             Self::NoModel | Self::Stopping => Some(5),
             _ => None,
         }

@@ -7,7 +7,7 @@ use tokbar_chat::{AnswerRules, OutputOptions, OutputReader, Prompt, PromptError,
 use tokbar_engine::{Request, SamplingError, SamplingOptions, SubmitError, TokenId};
 
 use crate::generation::Generation;
-use crate::{ApiError, ServedModel, ServerState};
+use crate::{ApiError, ServedModel, ServerState, conversation};
 
 /// What a call asks for, in no vendor's words.
 #[derive(Clone, Debug)]
@@ -77,13 +77,25 @@ pub async fn start(state: &ServerState, model: &Arc<ServedModel>, job: Job) -> R
     Ok(generations)
 }
 
+/// Tokens of a prompt, which runs nowhere.
+///
+/// # Errors
+/// When it cannot be made.
+pub async fn count(state: &ServerState, model: &Arc<ServedModel>, prompt: Prompt) -> Result<usize, ApiError> {
+    let tokens = tokenize(state, model, vec![prompt]).await?;
+    Ok(tokens.first().map_or(0, Vec::len))
+}
+
 async fn tokenize(
     state: &ServerState,
     model: &Arc<ServedModel>,
     prompts: Vec<Prompt>,
 ) -> Result<Vec<Vec<TokenId>>, ApiError> {
     let (text, now) = (model.text.clone(), (state.options.now)());
-    let work = move || prompts.iter().map(|prompt| text.prompt_tokens(prompt, &now)).collect::<Result<_, _>>();
+    let work = move || {
+        let tokens = |prompt| text.prompt_tokens(&conversation::settle(prompt, &text, &now), &now);
+        prompts.into_iter().map(tokens).collect::<Result<_, _>>()
+    };
     state.text_jobs.run(work).await?.map_err(prompt_refusal)
 }
 

@@ -27,6 +27,8 @@ pub enum Update {
         reason: FinishReason,
         /// Counts.
         usage: Usage,
+        /// The stop string that was found.
+        stop_string: Option<String>,
     },
     /// The last update of one that did not.
     Failed(ApiError),
@@ -111,13 +113,14 @@ impl Generation {
             return;
         }
         let Some(reader) = self.reader.as_mut() else { return };
-        let reading = reader.push(token);
+        let mut reading = reader.push(token);
         self.scores.push(score, &reading.text);
         if reading.is_stopped {
             let reason = reader.stop_reason();
             let usage = Usage { n_prompt: self.prompt.len(), n_cached: 0, n_output: self.n_output };
+            let stop_string = reading.stop_string.take();
             self.show(reading);
-            return self.end(Update::Finish { reason, usage });
+            return self.end(Update::Finish { reason, usage, stop_string });
         }
         self.show(reading);
     }
@@ -130,13 +133,13 @@ impl Generation {
             engine::FinishReason::Failed(detail) => return self.end(Update::Failed(ApiError::Failed { detail })),
         };
         let Some(reader) = self.reader.take() else { return };
-        let (reading, reason) = reader.finish(reason);
-        let is_stopped = reading.is_stopped;
+        let (mut reading, reason) = reader.finish(reason);
+        let (is_stopped, stop_string) = (reading.is_stopped, reading.stop_string.take());
         self.show(reading);
         if !is_stopped {
             self.show_rest();
         }
-        self.end(Update::Finish { reason, usage });
+        self.end(Update::Finish { reason, usage, stop_string });
     }
 
     /// Scores come with the last event that their tokens are in.

@@ -1,41 +1,82 @@
-//! Who may call: Host and Origin checks against DNS rebinding and foreign web pages, and the API key.
+//! Who may call: Host and Origin checks against DNS rebinding and foreign web pages, API keys, and how often.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, Method, header};
+use axum::http::{HeaderMap, HeaderName, Method, Uri, header};
 use axum::middleware::Next;
 use axum::response::Response;
-use subtle::{Choice, ConstantTimeEq};
+use tokio::time::Instant;
 
-use crate::{ApiError, HostAddresses, ServerOptions, ServerState, dialects};
+use crate::keys::Key;
+use crate::rates::Client;
+use crate::{ApiError, HostAddresses, KeyScope, Keys, ServerOptions, ServerState, calls, cors, dialects};
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
 /// Paths that answer without a key: they tell nothing but that the server is up.
-const OPEN_PATHS: [&str; 2] = ["/", "/health"];
+const OPEN_PATHS: [&str; 3] = ["/", "/health", "/ready"];
+/// Paths under which the server is managed.
+const MANAGED_PATHS: &str = "/control/";
+/// Parameters under which clients put keys into addresses.
+const KEY_NAMES: [&str; 7] = ["key", "api_key", "api-key", "apikey", "token", "access_token", "x-api-key"];
+
+/// The address of the machine at the other end.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer(pub SocketAddr);
+
+/// The name of the key that a call came with; `None` where the server asks for none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller(pub Option<String>);
 
 /// Lets a call through or answers it with the refusal in its dialect's shape.
 pub async fn guard(State(state): State<ServerState>, request: Request, next: Next) -> Response {
-    let (parts, body) = request.into_parts();
-    let (method, path) = (parts.method.clone(), parts.uri.path().to_owned());
-    let response = match check(&state.options, &parts) {
-        Ok(()) => next.run(Request::from_parts(parts, body)).await,
+    let (mut parts, body) = request.into_parts();
+    let path = parts.uri.path().to_owned();
+    let origin = cors::origin(&state.options, &parts.headers);
+    let log = calls::Call::new(&parts);
+    let mut response = match admit(&state, &parts) {
+        Ok(_) if cors::is_preflight(&parts) && origin.is_some() => cors::preflight(),
+        Ok(caller) => {
+            log.caller(&caller);
+            parts.extensions.insert(caller);
+            next.run(Request::from_parts(parts, body)).await
+        }
         Err(error) => dialects::error_response(&path, &error),
     };
-    tracing::debug!(%method, path, status = response.status().as_u16(), "answered");
+    cors::mark(origin, response.headers_mut());
+    log.answered(&mut response);
     response
 }
 
 /// # Errors
-/// The first rule that the call breaks: Host, then Origin, then key.
-pub fn check(options: &ServerOptions, parts: &Parts) -> Result<(), ApiError> {
+/// The first rule that the call breaks: Host, Origin, address, key, rate.
+fn admit(state: &ServerState, parts: &Parts) -> Result<Caller, ApiError> {
+    let options = &state.options;
     check_host(options, parts)?;
-    if !matches!(parts.method, Method::GET | Method::HEAD) {
-        check_origin(options, &parts.headers)?;
+    check_origin(options, parts)?;
+    check_address(&parts.uri)?;
+    if OPEN_PATHS.contains(&parts.uri.path()) || cors::is_preflight(parts) {
+        return Ok(Caller(None));
     }
-    if OPEN_PATHS.contains(&parts.uri.path()) { Ok(()) } else { check_key(options, &parts.headers) }
+    let now = Instant::now();
+    let address = parts.extensions.get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |peer| peer.0.ip());
+    let key = check_key(options.keys.as_ref(), parts).map_err(|error| {
+        let wrongs = &state.wrong_keys;
+        match (&error, wrongs.take(Client::at(address), now)) {
+            (ApiError::KeyWrong, Err(retry_after_s)) => {
+                ApiError::TooManyWrongKeys { n_per_minute: wrongs.n_per_minute(), retry_after_s }
+            }
+            _ => error,
+        }
+    })?;
+    let caller = key.map(|key| key.name.clone());
+    let client = caller.clone().map_or_else(|| Client::at(address), Client::Key);
+    let n_per_minute = state.rates.n_per_minute();
+    let too_often = |retry_after_s| ApiError::TooOften { n_per_minute, retry_after_s };
+    state.rates.take(client, now).map_err(too_often)?;
+    Ok(Caller(caller))
 }
 
 fn check_host(options: &ServerOptions, parts: &Parts) -> Result<(), ApiError> {
@@ -51,11 +92,16 @@ fn check_host(options: &ServerOptions, parts: &Parts) -> Result<(), ApiError> {
     Err(ApiError::Host { host: host.to_owned() })
 }
 
-fn check_origin(options: &ServerOptions, headers: &HeaderMap) -> Result<(), ApiError> {
-    for origin in headers.get_all(header::ORIGIN) {
+/// Reading is open to links; what changes anything, or costs anything, is not.
+fn check_origin(options: &ServerOptions, parts: &Parts) -> Result<(), ApiError> {
+    if matches!(parts.method, Method::GET | Method::HEAD) {
+        return Ok(());
+    }
+    for origin in parts.headers.get_all(header::ORIGIN) {
         let origin = origin.to_str().unwrap_or("?");
         let name = origin.split_once("://").and_then(|(_, authority)| host_name(authority));
-        if !name.is_some_and(|name| answers_to(options, name)) {
+        let is_ours = name.is_some_and(|name| answers_to(options, name));
+        if !is_ours && !options.allowed_origins.iter().any(|allowed| allowed == origin) {
             return Err(ApiError::Origin { origin: origin.to_owned() });
         }
     }
@@ -81,22 +127,41 @@ fn answers_to(options: &ServerOptions, name: &str) -> bool {
         || options.allowed_hosts.iter().any(|host| host.eq_ignore_ascii_case(&name))
 }
 
-/// Every key that is sent must be right: an empty or second, wrong one closes the door.
-fn check_key(options: &ServerOptions, headers: &HeaderMap) -> Result<(), ApiError> {
-    let Some(expected) = options.api_key.as_deref() else { return Ok(()) };
+/// Addresses end up in logs and histories: no key may stand there.
+fn check_address(uri: &Uri) -> Result<(), ApiError> {
+    let names = uri.query().unwrap_or("").split('&').map(|pair| pair.split('=').next().unwrap_or(""));
+    match names.map(str::to_ascii_lowercase).find(|name| KEY_NAMES.contains(&name.as_str())) {
+        Some(name) => Err(ApiError::KeyInAddress { name }),
+        None => Ok(()),
+    }
+}
+
+/// Every key that is sent must be right: an empty or second, wrong one closes the door. `None` where none is asked for.
+fn check_key<'a>(keys: Option<&'a Keys>, parts: &Parts) -> Result<Option<&'a Key>, ApiError> {
+    let Some(keys) = keys else { return Ok(None) };
+    let mut right = None;
+    for secret in secrets(&parts.headers) {
+        let key = keys.find(secret).ok_or(ApiError::KeyWrong)?;
+        // Of two right keys the lesser counts.
+        right = match right {
+            Some(known) if lesser(known, key) => Some(known),
+            _ => Some(key),
+        };
+    }
+    let key = right.ok_or(ApiError::KeyMissing)?;
+    if parts.uri.path().starts_with(MANAGED_PATHS) && key.scope < KeyScope::Manage {
+        return Err(ApiError::KeyScope);
+    }
+    Ok(Some(key))
+}
+
+fn lesser(known: &Key, other: &Key) -> bool {
+    known.scope <= other.scope
+}
+
+fn secrets(headers: &HeaderMap) -> impl Iterator<Item = &[u8]> {
     let bearers = headers.get_all(header::AUTHORIZATION).iter().map(|value| bearer(value.as_bytes()));
-    let keys = headers.get_all(API_KEY).iter().map(|value| value.as_bytes());
-    let mut n_keys = 0;
-    let mut right = Choice::from(u8::from(!expected.is_empty()));
-    for key in bearers.chain(keys) {
-        n_keys += 1;
-        right &= key.ct_eq(expected.as_bytes());
-    }
-    match n_keys {
-        0 => Err(ApiError::KeyMissing),
-        _ if bool::from(right) => Ok(()),
-        _ => Err(ApiError::KeyWrong),
-    }
+    bearers.chain(headers.get_all(API_KEY).iter().map(|value| value.as_bytes()))
 }
 
 /// The key of `Bearer KEY`; empty, which is never right, for any other scheme.

@@ -1,6 +1,11 @@
 use axum::http::Request;
 
 use super::*;
+use crate::Models;
+
+fn check(options: &ServerOptions, parts: &Parts) -> Result<(), ApiError> {
+    admit(&ServerState::new(Models::default(), options.clone()), parts).map(|_| ())
+}
 
 type Headers<'a> = &'a [(&'a str, &'a str)];
 
@@ -80,8 +85,38 @@ fn every_key_sent_must_be_right() {
         ("", &[("x-api-key", "")], Some(ApiError::KeyWrong)),
     ];
     for (key, headers, expected) in cases {
-        let options = ServerOptions { api_key: Some(key.to_owned()), ..ServerOptions::default() };
+        let options = ServerOptions { keys: Some(Keys::single(key)), ..ServerOptions::default() };
         let headers = [&[("host", "localhost")], headers].concat();
         assert_eq!(check(&options, &parts(Method::GET, &headers)).err(), expected, "{headers:?}");
     }
+}
+
+#[test]
+fn managing_takes_a_key_for_it() {
+    let keys = Keys(vec![Key::new("a", KeyScope::Inference, "use"), Key::new("b", KeyScope::Manage, "manage")]);
+    let options = ServerOptions { keys: Some(keys), ..ServerOptions::default() };
+    let call = |path: &str, secrets: &[&str]| {
+        let mut request = Request::builder().uri(path).header("host", "localhost");
+        for secret in secrets {
+            request = request.header("x-api-key", *secret);
+        }
+        check(&options, &request.body(()).unwrap().into_parts().0)
+    };
+    assert_eq!(call("/v1/models", &["use"]), Ok(()));
+    assert_eq!(call("/v1/models", &["manage"]), Ok(()));
+    assert_eq!(call("/control/v1/models", &["manage"]), Ok(()));
+    assert_eq!(call("/control/v1/models", &["use"]), Err(ApiError::KeyScope));
+    assert_eq!(call("/control/v1/models", &["manage", "use"]), Err(ApiError::KeyScope));
+    assert_eq!(call("/control/v1/models", &[]), Err(ApiError::KeyMissing));
+}
+
+#[test]
+fn keys_do_not_stand_in_addresses() {
+    for (query, name) in [("key=x", "key"), ("beta=true&API_KEY=x", "api_key"), ("token", "token")] {
+        let request = Request::builder().uri(format!("/v1/models?{query}")).header("host", "localhost");
+        let error = check(&ServerOptions::default(), &request.body(()).unwrap().into_parts().0).unwrap_err();
+        assert_eq!(error, ApiError::KeyInAddress { name: name.to_owned() });
+    }
+    let plain = Request::builder().uri("/v1/messages?beta=true&keys=1").header("host", "localhost");
+    assert_eq!(check(&ServerOptions::default(), &plain.body(()).unwrap().into_parts().0), Ok(()));
 }

@@ -4,24 +4,33 @@
 //! [`start`] runs a neutral job without HTTP.
 
 mod body;
+mod calls;
 mod control;
+mod conversation;
+mod cors;
 mod dialects;
 mod error;
 mod fields;
 mod generate;
 mod generation;
 mod guard;
+mod hash;
+mod ids;
+mod keys;
 mod options;
+mod rates;
 mod router;
 mod serve;
 mod sse;
 mod state;
+mod stream;
 mod worker;
 
 pub use error::ApiError;
 pub use generate::{Job, Scope, start};
 pub use generation::{Generation, ScoredToken, Update};
+pub use keys::{Key, KeyScope, Keys};
 pub use options::{HostAddresses, ServerOptions};
 pub use router::router;
 pub use serve::serve;
-pub use state::{DEFAULT_NAME, Models, SamplingDefaults, ServedModel, ServerState};
+pub use state::{DEFAULT_NAME, ModelAbout, Models, SamplingDefaults, ServedModel, ServerState};

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use jiff::Zoned;
 
+use crate::Keys;
+
 /// Which IP addresses in a Host header name this server. An address cannot be rebound to another machine as a name can,
 /// so a server that is meant to be reached from elsewhere may take any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +24,12 @@ pub struct ServerOptions {
     pub allowed_hosts: Vec<String>,
     /// IP addresses that the server answers to. Web pages on other machines may not call it under either.
     pub host_addresses: HostAddresses,
-    /// Clients must send this key. `None` asks for none; an empty key lets nobody in.
-    pub api_key: Option<String>,
+    /// Origins of web pages that may call the server and read its answers, such as `https://app.example`.
+    pub allowed_origins: Vec<String>,
+    /// Clients must send one of these keys. `None` asks for none; no keys let nobody in.
+    pub keys: Option<Keys>,
+    /// Most calls of one client in a minute; `None` is no limit.
+    pub n_calls_per_minute: Option<u32>,
     /// Longest request body, in bytes.
     pub n_body_bytes_max: usize,
     /// Most bytes of all bodies that are being read; one more is told to come back.
@@ -42,8 +48,10 @@ pub struct ServerOptions {
     pub n_sequences_max: usize,
     /// Most prompts rendered and tokenized at once.
     pub n_text_jobs_max: usize,
-    /// A silent stream carries a comment this often, so that neither side gives up during a long prefill.
+    /// A silent stream carries something that clients skip this often, so that neither side gives up during a long prefill.
     pub keep_alive: Duration,
+    /// Longest time for an answer, from the call on; `None` is as long as it takes.
+    pub call_timeout: Option<Duration>,
     /// How long calls in flight may go on after a shutdown is asked for.
     pub shutdown_grace: Duration,
     /// Seconds that a client is asked to wait when the queue is full.
@@ -57,7 +65,9 @@ impl Default for ServerOptions {
         Self {
             allowed_hosts: Vec::new(),
             host_addresses: HostAddresses::Loopback,
-            api_key: None,
+            allowed_origins: Vec::new(),
+            keys: None,
+            n_calls_per_minute: Some(6000),
             n_body_bytes_max: 32 << 20,
             n_body_bytes_total_max: 256 << 20,
             body_timeout: Duration::from_secs(30),
@@ -68,6 +78,7 @@ impl Default for ServerOptions {
             n_sequences_max: 128,
             n_text_jobs_max: std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 8)),
             keep_alive: Duration::from_secs(10),
+            call_timeout: None,
             shutdown_grace: Duration::from_secs(10),
             retry_after_s: 2,
             now: Zoned::now,

@@ -1,4 +1,4 @@
-//! All endpoints: one `.merge` per dialect, one guard before them all.
+//! All endpoints: the dialects and our own, one guard before them all.
 
 use axum::Router;
 use axum::http::{Method, Uri};
@@ -12,7 +12,7 @@ use crate::{ApiError, ServerState, control, dialects};
 pub fn router(state: ServerState) -> Router {
     Router::new()
         .merge(control::routes())
-        .merge(dialects::openai::routes())
+        .merge(dialects::routes())
         .fallback(no_path)
         .method_not_allowed_fallback(no_method)
         .layer(from_fn_with_state(state.clone(), guard))

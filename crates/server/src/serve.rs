@@ -5,11 +5,15 @@ use std::io;
 use std::time::Duration;
 
 use axum::Router;
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::Service;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 
+use crate::guard::Peer;
 use crate::worker::Connections;
 use crate::{ServerOptions, ServerState, router};
 
@@ -32,7 +36,7 @@ pub async fn serve(listener: TcpListener, state: ServerState, shutdown: impl Fut
             () = &mut shutdown => break,
             () = connections.reap() => {}
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => admit(&mut connections, stream, &app, &options),
+                Ok((stream, peer)) => admit(&mut connections, (stream, Peer(peer)), &app, &options),
                 Err(error) => rest(&error).await,
             },
         }
@@ -41,7 +45,7 @@ pub async fn serve(listener: TcpListener, state: ServerState, shutdown: impl Fut
     connections.finish(options.shutdown_grace).await;
 }
 
-fn admit(connections: &mut Connections, stream: TcpStream, app: &Router, options: &ServerOptions) {
+fn admit(connections: &mut Connections, (stream, peer): (TcpStream, Peer), app: &Router, options: &ServerOptions) {
     if connections.len() >= options.n_connections_max {
         if let Err(error) = stream.try_write(BUSY) {
             tracing::debug!(%error, "a connection over the limit could not be told so");
@@ -56,11 +60,31 @@ fn admit(connections: &mut Connections, stream: TcpStream, app: &Router, options
         .header_read_timeout(options.header_timeout)
         .max_headers(options.n_headers_max)
         .max_buf_size(options.n_header_bytes_max);
-    let connection = http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(app.clone()));
+    let calls = Calls { app: TowerToHyperService::new(app.clone()), peer };
+    let connection = http.serve_connection(TokioIo::new(stream), calls);
     connections.start(run(connection, connections.stop_signal()));
 }
 
-type Connection = http1::Connection<TokioIo<TcpStream>, TowerToHyperService<Router>>;
+/// The calls of one connection, each of which is told who is at its other end.
+struct Calls {
+    app: App,
+    peer: Peer,
+}
+
+type App = TowerToHyperService<Router>;
+
+impl Service<Request<Incoming>> for Calls {
+    type Response = <App as Service<Request<Incoming>>>::Response;
+    type Error = <App as Service<Request<Incoming>>>::Error;
+    type Future = <App as Service<Request<Incoming>>>::Future;
+
+    fn call(&self, mut request: Request<Incoming>) -> Self::Future {
+        request.extensions_mut().insert(self.peer);
+        self.app.call(request)
+    }
+}
+
+type Connection = http1::Connection<TokioIo<TcpStream>, Calls>;
 
 async fn run(connection: Connection, stop: impl Future<Output = ()>) {
     let mut connection = std::pin::pin!(connection);

@@ -4,14 +4,30 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use jiff::Timestamp;
 use tokbar_chat::TextModel;
-use tokbar_engine::Engine;
+use tokbar_engine::{Engine, SamplingOptions};
 
 use crate::body::BodyRoom;
+use crate::rates::Rates;
 use crate::worker::TextJobs;
-use crate::{ApiError, ServerOptions};
+use crate::{ApiError, ServerOptions, hash, ids};
 
 /// Name under which clients reach whatever is loaded.
 pub const DEFAULT_NAME: &str = "default";
+
+/// What a model is made of, for listings.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelAbout {
+    /// The architecture, as the checkpoint names it.
+    pub family: String,
+    /// How its files are written: `safetensors`, or `gguf` for one that was imported.
+    pub format: String,
+    /// How its weights are quantized, if they are.
+    pub quantization: Option<String>,
+    /// Weights.
+    pub n_parameters: Option<u64>,
+    /// Bytes of the weights on disk.
+    pub n_bytes: u64,
+}
 
 /// A loaded model with the names it answers to.
 pub struct ServedModel {
@@ -27,6 +43,30 @@ pub struct ServedModel {
     pub engine: Engine,
     /// What clients get when they do not say.
     pub defaults: SamplingDefaults,
+    /// What it is made of.
+    pub about: ModelAbout,
+}
+
+impl ServedModel {
+    /// What it can do, in the words that listings use.
+    pub fn capabilities(&self) -> Vec<&'static str> {
+        let format = self.text.format();
+        let all = [
+            ("completion", true),
+            ("chat", self.text.template.is_some()),
+            ("tools", format.tools.is_some()),
+            ("thinking", format.thinks()),
+            ("insert", self.text.tokenizer.fim().is_some()),
+        ];
+        all.into_iter().filter(|(_, has)| *has).map(|(name, _)| name).collect()
+    }
+
+    /// 64 hexadecimal digits that tell two checkpoints apart.
+    pub fn digest(&self) -> String {
+        let mut text = self.id.clone();
+        text.push_str(&self.engine.info().fingerprint);
+        hash::hex(text.as_bytes())
+    }
 }
 
 /// Sampling of a request that does not say, as the checkpoint's `generation_config.json` recommends it.
@@ -49,6 +89,21 @@ pub struct SamplingDefaults {
     pub max_tokens: usize,
 }
 
+impl SamplingDefaults {
+    /// The options of a request that says nothing, with a random seed.
+    pub fn options(&self) -> SamplingOptions {
+        SamplingOptions {
+            temperature: self.temperature,
+            top_p: self.top_p,
+            top_k: self.top_k,
+            min_p: self.min_p,
+            repetition_penalty: self.repetition_penalty,
+            seed: ids::random(),
+            ..SamplingOptions::default()
+        }
+    }
+}
+
 impl Default for SamplingDefaults {
     fn default() -> Self {
         Self { temperature: 0.7, top_p: 0.9, top_k: 0, min_p: 0.0, repetition_penalty: 1.0, max_tokens: 32_768 }
@@ -58,25 +113,50 @@ impl Default for SamplingDefaults {
 /// The models served now; may be replaced while calls run, which keep the model they started with.
 #[derive(Clone, Default)]
 pub struct Models {
-    served: Arc<RwLock<Arc<[Arc<ServedModel>]>>>,
+    shelf: Arc<RwLock<Shelf>>,
 }
+
+#[derive(Default)]
+struct Shelf {
+    served: Arc<[Arc<ServedModel>]>,
+    /// A model that is on its way.
+    loading: Option<String>,
+}
+
+/// Seconds after which a client may ask again for a model that is loading.
+const RETRY_LOADING_S: u64 = 5;
 
 impl Models {
     /// The first model is the default one.
     pub fn new(served: Vec<ServedModel>) -> Self {
-        Self { served: Arc::new(RwLock::new(shared(served))) }
+        let shelf = Shelf { served: shared(served), loading: None };
+        Self { shelf: Arc::new(RwLock::new(shelf)) }
+    }
+
+    /// Nothing yet: a model of this name is on its way. Until [`replace`](Self::replace), clients are told so.
+    pub fn loading(name: String) -> Self {
+        let shelf = Shelf { loading: Some(name), ..Shelf::default() };
+        Self { shelf: Arc::new(RwLock::new(shelf)) }
     }
 
     /// Serves other models from now on, and returns those of before. Drop them where waiting is allowed: the last
     /// handle of an engine joins its thread.
     pub fn replace(&self, served: Vec<ServedModel>) -> Arc<[Arc<ServedModel>]> {
-        let mut current = self.served.write().unwrap_or_else(PoisonError::into_inner);
-        std::mem::replace(&mut *current, shared(served))
+        let mut shelf = self.shelf.write().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut *shelf, Shelf { served: shared(served), loading: None }).served
     }
 
     /// In order.
     pub fn all(&self) -> Arc<[Arc<ServedModel>]> {
-        self.served.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.shelf.read().unwrap_or_else(PoisonError::into_inner).served.clone()
+    }
+
+    fn none(&self) -> ApiError {
+        let shelf = self.shelf.read().unwrap_or_else(PoisonError::into_inner);
+        match &shelf.loading {
+            Some(name) => ApiError::Loading { name: name.clone(), retry_after_s: RETRY_LOADING_S },
+            None => ApiError::NoModel,
+        }
     }
 
     /// By id or alias; `None` and [`DEFAULT_NAME`] reach the first.
@@ -85,7 +165,7 @@ impl Models {
     /// When nothing is loaded, or no model has that name.
     pub fn find(&self, name: Option<&str>) -> Result<Arc<ServedModel>, ApiError> {
         let served = self.all();
-        let first = served.first().ok_or(ApiError::NoModel)?;
+        let first = served.first().ok_or_else(|| self.none())?;
         let Some(name) = name else { return Ok(first.clone()) };
         let has_name = |model: &&Arc<ServedModel>| model.id == name || model.aliases.iter().any(|alias| alias == name);
         if let Some(model) = served.iter().find(has_name) {
@@ -103,6 +183,9 @@ fn shared(served: Vec<ServedModel>) -> Arc<[Arc<ServedModel>]> {
     served.into_iter().map(Arc::new).collect()
 }
 
+/// Wrong keys that one address may try.
+const N_WRONG_KEYS_PER_MINUTE: u32 = 20;
+
 /// Everything a handler needs; cheap to clone.
 #[derive(Clone)]
 pub struct ServerState {
@@ -114,6 +197,10 @@ pub struct ServerState {
     pub(crate) text_jobs: TextJobs,
     /// Memory of bodies.
     pub(crate) body_room: BodyRoom,
+    /// Calls of each client.
+    pub(crate) rates: Rates,
+    /// Wrong keys from each address.
+    pub(crate) wrong_keys: Rates,
 }
 
 impl ServerState {
@@ -121,6 +208,7 @@ impl ServerState {
     pub fn new(models: Models, options: ServerOptions) -> Self {
         let text_jobs = TextJobs::new(options.n_text_jobs_max);
         let body_room = BodyRoom::new(options.n_body_bytes_total_max);
-        Self { models, options: Arc::new(options), text_jobs, body_room }
+        let (rates, wrong_keys) = (Rates::new(options.n_calls_per_minute), Rates::new(Some(N_WRONG_KEYS_PER_MINUTE)));
+        Self { models, options: Arc::new(options), text_jobs, body_room, rates, wrong_keys }
     }
 }

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "server/anthropic.rs"]
+mod anthropic;
 #[path = "server/calls.rs"]
 mod calls;
 #[path = "server/chat.rs"]
@@ -18,5 +20,9 @@ mod lifecycle;
 mod listing;
 #[path = "server/load.rs"]
 mod load;
+#[path = "server/ollama.rs"]
+mod ollama;
+#[path = "server/security.rs"]
+mod security;
 #[path = "server/setup.rs"]
 mod setup;

@@ -2,38 +2,51 @@
 
 use std::fmt::Display;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::pin::pin;
 
 use anyhow::{Context, Result, bail};
-use tokbar_server::{HostAddresses, Models, ServerOptions, ServerState};
+use tokbar_server::{HostAddresses, Keys, Models, ServerOptions, ServerState};
 
 use crate::cli::ServeArgs;
 use crate::lifecycle::{self, Loaded};
 use crate::port::{self, Bound};
 use crate::{say, wiring};
 
-/// Binds first, so that a taken port costs no load; then loads, says so, and serves until it is told to stop.
+/// Binds first, so that a taken port costs no load, and answers from then on, with the news that the model is loading;
+/// serves until it is told to stop.
 pub fn run(args: &ServeArgs) -> Result<()> {
     check_exposure(args)?;
     let Bound { listener, note } = port::bind(args.host, args.port)?;
     if let Some(note) = note {
         tell(note);
     }
-    let loaded = lifecycle::load(&args.model)?;
-    let engine = loaded.engine.clone();
     let address = listener.local_addr().context("the socket has no address")?;
+    let models = Models::loading(args.model.model.clone());
     let served = wiring::block_on(async {
         listener.set_nonblocking(true).context("the socket cannot be made async")?;
         let listener = tokio::net::TcpListener::from_std(listener).context("the socket cannot be made async")?;
         let (stop, stop_now) = (wiring::stop_signal(1)?, wiring::stop_signal(2)?);
-        announce(address, &loaded, args.api_key.is_some());
-        let state = ServerState::new(Models::new(vec![loaded.into_served(args.names.clone())]), options(args));
+        let state = ServerState::new(models.clone(), options(args));
+        let mut serving = pin!(tokbar_server::serve(listener, state, stop));
+        let mut stop_now = pin!(stop_now);
+        let model = args.model.clone();
         tokio::select! {
-            () = tokbar_server::serve(listener, state, stop) => {}
+            loaded = wiring::in_background(move || lifecycle::load(&model))? => {
+                let loaded = loaded??;
+                let news = news(address, &loaded, args.api_key.is_some());
+                drop(models.replace(vec![loaded.into_served(args.names.clone())]));
+                tell(news);
+            }
+            () = &mut serving => return Ok(()),
+            () = &mut stop_now => return Ok(()),
+        }
+        tokio::select! {
+            () = serving => {}
             () = stop_now => {}
         }
         Ok(())
     });
-    engine.shutdown();
+    models.all().iter().for_each(|model| model.engine.shutdown());
     served
 }
 
@@ -53,12 +66,13 @@ fn options(args: &ServeArgs) -> ServerOptions {
     ServerOptions {
         allowed_hosts: args.allow_hosts.clone(),
         host_addresses: if args.host.is_loopback() { HostAddresses::Loopback } else { HostAddresses::Any },
-        api_key: args.api_key.clone(),
+        keys: args.api_key.as_deref().map(Keys::single),
         ..ServerOptions::default()
     }
 }
 
-fn announce(address: SocketAddr, loaded: &Loaded, has_key: bool) {
+/// What is served where, and a line to try it.
+fn news(address: SocketAddr, loaded: &Loaded, has_key: bool) -> String {
     let host = match address.ip() {
         ip if ip == Ipv4Addr::LOCALHOST || ip.is_unspecified() => "localhost".to_owned(),
         IpAddr::V6(ip) => format!("[{ip}]"),
@@ -72,10 +86,10 @@ fn announce(address: SocketAddr, loaded: &Loaded, has_key: bool) {
         r#"{"model": "default", "prompt": "The capital of France is", "max_tokens": 16}"#
     };
     let path = if loaded.text.template.is_some() { "chat/completions" } else { "completions" };
-    tell(format_args!(
+    format!(
         "Serving {}\nReady: {base_url}\nTry it:\ncurl {base_url}/{path} -H 'Content-Type: application/json'{key} \\\n  -d '{request}'",
         loaded.name
-    ));
+    )
 }
 
 /// A server whose terminal is gone still serves.

@@ -4,10 +4,9 @@ pub mod chat;
 pub mod completions;
 pub mod error;
 mod events;
-mod ids;
 mod logprobs;
 mod messages;
-mod models;
+pub mod models;
 mod parameters;
 mod prompts;
 mod ranking;
@@ -17,15 +16,11 @@ mod text_pieces;
 mod wire;
 
 use axum::Router;
-use axum::routing::{get, post};
+use axum::routing::post;
 
 use crate::ServerState;
 
-/// All paths of the dialect.
+/// All paths of the dialect but the listing of models, which it shares with Anthropic's.
 pub fn routes() -> Router<ServerState> {
-    Router::new()
-        .route("/v1/models", get(models::list))
-        .route("/v1/models/{*id}", get(models::retrieve))
-        .route("/v1/chat/completions", post(chat::create))
-        .route("/v1/completions", post(completions::create))
+    Router::new().route("/v1/chat/completions", post(chat::create)).route("/v1/completions", post(completions::create))
 }

@@ -168,6 +168,25 @@ impl Reply {
         frames.map(|frame| frame.strip_prefix("data: ").expect("a data frame").to_owned()).collect()
     }
 
+    /// Name and data of each event of a 200 stream whose events have names.
+    pub fn named_events(&self) -> Vec<(String, Value)> {
+        assert_eq!(self.status, 200, "{}", self.body);
+        assert_eq!(self.header("content-type"), Some("text/event-stream; charset=utf-8"));
+        let frame = |frame: &str| {
+            let (name, data) = frame.split_once('\n').expect("two lines");
+            let (name, data) = (name.strip_prefix("event: ").unwrap(), data.strip_prefix("data: ").unwrap());
+            (name.to_owned(), serde_json::from_str(data).unwrap())
+        };
+        self.body.split_terminator("\n\n").map(frame).collect()
+    }
+
+    /// The JSON of each line of a 200 stream.
+    pub fn lines(&self) -> Vec<Value> {
+        assert_eq!(self.status, 200, "{}", self.body);
+        assert_eq!(self.header("content-type"), Some("application/x-ndjson"));
+        self.body.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
     /// The JSON of each chunk of a stream that ends well.
     pub fn chunks(&self) -> Vec<Value> {
         let mut events = self.events();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokbar_server::ServerOptions;
+use tokbar_server::{Keys, ServerOptions};
 
 use crate::client::{Call, send_raw, silence};
 use crate::setup::{Setup, TestServer};
@@ -290,7 +290,7 @@ fn prompts_longer_than_the_context() {
 #[test]
 fn callers_that_may_not_call() {
     let options = ServerOptions {
-        api_key: Some("sekret".to_owned()),
+        keys: Some(Keys::single("sekret")),
         allowed_hosts: vec!["mac.lan".to_owned()],
         ..Setup::default().server
     };

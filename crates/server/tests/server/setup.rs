@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use tokbar_chat::{Specials, TextModel};
 use tokbar_engine::fake::{FakeBackend, FakeOptions, Probe};
 use tokbar_engine::{Engine, EngineOptions};
-use tokbar_server::{Models, SamplingDefaults, ServedModel, ServerOptions, ServerState, serve};
+use tokbar_server::{ModelAbout, Models, SamplingDefaults, ServedModel, ServerOptions, ServerState, serve};
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -40,6 +40,8 @@ pub struct Setup {
     /// The model answers every prompt with this text.
     pub reply: Option<&'static str>,
     pub template: Option<&'static str>,
+    /// Served instead of the one model.
+    pub models: Option<Models>,
 }
 
 impl Default for Setup {
@@ -55,6 +57,7 @@ impl Default for Setup {
             defaults: SamplingDefaults::default(),
             reply: None,
             template: Some(TEMPLATE),
+            models: None,
         }
     }
 }
@@ -92,6 +95,11 @@ impl TestServer {
         Self::start(Setup { reply: Some(reply), ..Setup::default() })
     }
 
+    /// Other models than the one that the engine runs.
+    pub fn serving(models: Models) -> Self {
+        Self::start(Setup { models: Some(models), ..Setup::default() })
+    }
+
     pub fn start(setup: Setup) -> Self {
         let text = Arc::new(text_model(setup.template, &setup.specials));
         let mut fake = setup.fake;
@@ -108,8 +116,15 @@ impl TestServer {
             text: text.clone(),
             engine: engine.clone(),
             defaults: setup.defaults,
+            about: ModelAbout {
+                family: "tiny".to_owned(),
+                format: "safetensors".to_owned(),
+                quantization: Some("4-bit".to_owned()),
+                n_parameters: Some(1_234_567),
+                n_bytes: 617_283,
+            },
         };
-        let models = Models::new(vec![model]);
+        let models = setup.models.unwrap_or_else(|| Models::new(vec![model]));
         let state = ServerState::new(models.clone(), setup.server);
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();

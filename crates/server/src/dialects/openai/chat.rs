@@ -1,6 +1,7 @@
 //! `POST /v1/chat/completions`.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Json;
 use axum::extract::{Request, State};
@@ -11,14 +12,15 @@ use tokbar_chat::{AnswerRules, Prompt, Tokenizer};
 
 use super::error::Failure;
 use super::parameters::{self, Delivery, UsageChunk};
-use super::stream::{self, Printer, Tally, Updates};
+use super::stream::{self, Tally};
 use super::wire::{Answer, ChatChoice, ChatLogprobs, ChatMessage, ChunkChoice, Delta, Head, finish_reason};
-use super::{events, ids, logprobs, messages, refused};
+use super::{events, logprobs, messages, refused};
 use crate::body::read_json;
 use crate::fields::Fields;
 use crate::generate::{self, Job, Scope};
 use crate::generation::Update;
-use crate::{ApiError, ServedModel, ServerState, sse};
+use crate::stream::{Printer, Updates, frames, response, updates};
+use crate::{ApiError, ServedModel, ServerState, ids, sse};
 
 /// Most alternatives reported per token, as OpenAI has it.
 const N_TOP_LOGPROBS_MAX: i64 = 20;
@@ -29,6 +31,7 @@ struct Call {
     job: Job,
     delivery: Delivery,
     logprobs: Logprobs,
+    timeout: Option<Duration>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -43,12 +46,12 @@ pub async fn create(State(state): State<ServerState>, request: Request) -> Resul
     let call = parse(&state, body)?;
     let n_choices = call.job.n_choices;
     let head = Head {
-        id: ids::unique("chatcmpl"),
+        id: ids::unique("chatcmpl-"),
         object: "chat.completion",
         created: (state.options.now)().timestamp().as_second(),
         model: call.model.id.clone(),
     };
-    let updates = stream::updates(generate::start(&state, &call.model, call.job).await?);
+    let updates = updates(generate::start(&state, &call.model, call.job).await?, call.timeout);
     let tokenizer = call.model.text.tokenizer.clone();
     match call.delivery {
         Delivery::Whole => {
@@ -65,7 +68,7 @@ pub async fn create(State(state): State<ServerState>, request: Request) -> Resul
                 tally: Tally::new(n_choices),
                 is_open: vec![false; n_choices],
             };
-            Ok(sse::response(stream::frames(updates, printer), state.options.keep_alive))
+            Ok(response(frames(updates, printer, state.options.keep_alive), sse::CONTENT_TYPE))
         }
     }
 }
@@ -92,7 +95,8 @@ fn parse(state: &ServerState, body: Value) -> Result<Call, ApiError> {
         scope: Scope { ignore_eos: ignore_eos.unwrap_or(false), score_prompt: false },
         rules: AnswerRules::default(),
     };
-    Ok(Call { delivery: parameters::delivery(&mut fields)?, model, job, logprobs })
+    let timeout = parameters::timeout(&mut fields, state)?;
+    Ok(Call { delivery: parameters::delivery(&mut fields)?, model, job, logprobs, timeout })
 }
 
 /// The newer name wins.
@@ -150,7 +154,7 @@ async fn whole(head: Head, mut updates: Updates, collector: Collector) -> Result
                 }
                 events::add_event(&mut choice.message, event);
             }
-            Update::Finish { reason, usage } => {
+            Update::Finish { reason, usage, .. } => {
                 choice.finish_reason = finish_reason(&reason);
                 choice.message.close();
                 tally.add(choice_idx, &usage);
@@ -186,10 +190,7 @@ struct ChunkPrinter {
 
 impl Printer for ChunkPrinter {
     fn print(&mut self, choice_idx: usize, update: Update, frames: &mut Vec<u8>) {
-        if !std::mem::replace(&mut self.is_open[choice_idx], true) {
-            let delta = Delta { role: Some("assistant"), content: Some(String::new()), ..Delta::default() };
-            self.chunk(ChunkChoice { index: choice_idx, delta, logprobs: None, finish_reason: None }, frames);
-        }
+        self.open_choice(choice_idx, frames);
         let mut choice =
             ChunkChoice { index: choice_idx, delta: Delta::default(), logprobs: None, finish_reason: None };
         match update {
@@ -202,7 +203,7 @@ impl Printer for ChunkPrinter {
                 choice.logprobs = (self.logprobs == Logprobs::Sent)
                     .then(|| ChatLogprobs { content: logprobs::chat(&self.tokenizer, &scores), refusal: None });
             }
-            Update::Finish { reason, usage } => {
+            Update::Finish { reason, usage, .. } => {
                 choice.finish_reason = Some(finish_reason(&reason));
                 self.tally.add(choice_idx, &usage);
             }
@@ -217,10 +218,34 @@ impl Printer for ChunkPrinter {
                 Answer::<ChunkChoice> { head: &self.head, choices: &[], usage: Some(Some(self.tally.usage())) };
             sse::data(&answer, frames);
         }
+        stream::done(frames);
+    }
+
+    fn fail(&mut self, error: &ApiError, frames: &mut Vec<u8>) {
+        stream::failed(error, frames);
+    }
+
+    /// A comment does not reach clients that watch for chunks: a chunk that adds nothing does.
+    fn keep_alive(&mut self, frames: &mut Vec<u8>) {
+        if self.open_choice(0, frames) {
+            return;
+        }
+        let delta = Delta { content: Some(String::new()), ..Delta::default() };
+        self.chunk(ChunkChoice { index: 0, delta, logprobs: None, finish_reason: None }, frames);
     }
 }
 
 impl ChunkPrinter {
+    /// Sends a choice's role, once; whether it did so now.
+    fn open_choice(&mut self, index: usize, frames: &mut Vec<u8>) -> bool {
+        if std::mem::replace(&mut self.is_open[index], true) {
+            return false;
+        }
+        let delta = Delta { role: Some("assistant"), content: Some(String::new()), ..Delta::default() };
+        self.chunk(ChunkChoice { index, delta, logprobs: None, finish_reason: None }, frames);
+        true
+    }
+
     fn chunk(&self, choice: ChunkChoice, frames: &mut Vec<u8>) {
         let usage = (self.usage_chunk == UsageChunk::Sent).then_some(None);
         sse::data(&Answer { head: &self.head, choices: &[choice], usage }, frames);

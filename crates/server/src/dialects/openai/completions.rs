@@ -1,6 +1,7 @@
 //! `POST /v1/completions`.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Json;
 use axum::extract::{Request, State};
@@ -11,15 +12,16 @@ use tokbar_chat::{AnswerRules, Prompt};
 
 use super::error::Failure;
 use super::parameters::{self, Delivery, UsageChunk};
-use super::stream::{self, Printer, Tally, Updates};
+use super::stream::{self, Tally};
 use super::text_pieces::{Echo, Logprobs, TextPieces};
 use super::wire::{Answer, Head, TextChoice};
-use super::{ids, prompts, ranking, refused};
+use super::{prompts, ranking, refused};
 use crate::body::read_json;
 use crate::fields::Fields;
 use crate::generate::{self, Job, Scope};
 use crate::generation::Update;
-use crate::{ApiError, ServedModel, ServerState, sse};
+use crate::stream::{Printer, Updates, frames, response, updates};
+use crate::{ApiError, ServedModel, ServerState, ids, sse};
 
 /// Tokens of a completion that names no number, as OpenAI has it.
 const MAX_TOKENS: usize = 16;
@@ -35,6 +37,7 @@ struct Call {
     delivery: Delivery,
     logprobs: Logprobs,
     echo: Echo,
+    timeout: Option<Duration>,
 }
 
 /// Continues text, whole or as a stream.
@@ -42,7 +45,7 @@ pub async fn create(State(state): State<ServerState>, request: Request) -> Resul
     let body = read_json(&state, request).await?;
     let call = parse(&state, body)?;
     let head = Head {
-        id: ids::unique("cmpl"),
+        id: ids::unique("cmpl-"),
         object: "text_completion",
         created: (state.options.now)().timestamp().as_second(),
         model: call.model.id.clone(),
@@ -54,13 +57,13 @@ pub async fn create(State(state): State<ServerState>, request: Request) -> Resul
     for (idx, generation) in generations.iter().enumerate() {
         pieces.open(generation.prompt(), texts.as_ref().map(|texts| &texts[idx / n_choices]));
     }
-    let updates = stream::updates(generations);
+    let updates = updates(generations, call.timeout);
     let tally = Tally::new(n_choices);
     match call.delivery {
         Delivery::Whole => Ok(whole(head, updates, pieces, Choosing { tally, n_choices, n_reported }).await?),
         Delivery::Stream(usage_chunk) => {
             let printer = ChunkPrinter { head, pieces, usage_chunk, tally };
-            Ok(sse::response(stream::frames(updates, printer), state.options.keep_alive))
+            Ok(response(frames(updates, printer, state.options.keep_alive), sse::CONTENT_TYPE))
         }
     }
 }
@@ -93,7 +96,8 @@ fn parse(state: &ServerState, body: Value) -> Result<Call, ApiError> {
     if is_infill && echo == Echo::Sent {
         return Err(ApiError::unsupported("echo", "it does not go with a suffix; leave one of them out"));
     }
-    Ok(Call { model, job, n_reported, delivery, logprobs, echo })
+    let timeout = parameters::timeout(&mut fields, state)?;
+    Ok(Call { model, job, n_reported, delivery, logprobs, echo, timeout })
 }
 
 /// How many choices are reported and how many are made per prompt.
@@ -172,5 +176,14 @@ impl Printer for ChunkPrinter {
             let answer = Answer::<TextChoice> { head: &self.head, choices: &[], usage: Some(Some(self.tally.usage())) };
             sse::data(&answer, frames);
         }
+        stream::done(frames);
+    }
+
+    fn fail(&mut self, error: &ApiError, frames: &mut Vec<u8>) {
+        stream::failed(error, frames);
+    }
+
+    fn keep_alive(&mut self, frames: &mut Vec<u8>) {
+        frames.extend_from_slice(sse::COMMENT);
     }
 }

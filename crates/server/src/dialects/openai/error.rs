@@ -64,6 +64,16 @@ fn kind_and_code(error: &ApiError) -> (&'static str, Option<&'static str>) {
         ApiError::Prompt { .. } => (INVALID, Some("invalid_prompt")),
         ApiError::TooLong { .. } => (INVALID, Some("context_length_exceeded")),
         ApiError::QueueFull { .. } => ("rate_limit_error", Some("rate_limit_exceeded")),
+        ApiError::Loading { .. } => ("server_error", Some("model_loading")),
+        ApiError::TooOften { .. } | ApiError::TooManyWrongKeys { .. } => {
+            ("rate_limit_error", Some("rate_limit_exceeded"))
+        }
+        ApiError::Timeout { .. } => ("server_error", Some("generation_timeout")),
+        ApiError::NotBuilt { .. } => (INVALID, Some("not_implemented")),
+        ApiError::NotKept { .. } => (INVALID, Some("not_found")),
+        ApiError::Encoding { .. } => (INVALID, Some("unsupported_content_encoding")),
+        ApiError::KeyInAddress { .. } => (INVALID, Some("key_in_url")),
+        ApiError::KeyScope => (INVALID, Some("insufficient_permissions")),
         ApiError::Stopping => ("server_error", Some("shutting_down")),
         ApiError::EngineStopped { .. } => ("server_error", Some("model_stopped")),
         ApiError::Failed { .. } => ("server_error", Some("generation_failed")),

@@ -1,33 +1,31 @@
 //! `GET /v1/models` and `GET /v1/models/{id}`.
 
 use axum::Json;
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 use super::error::Failure;
-use crate::{ApiError, ServedModel, ServerState};
+use crate::{ServedModel, ServerState};
 
 /// All served models.
-pub async fn list(State(state): State<ServerState>) -> Response {
+pub fn list(state: &ServerState) -> Response {
     let data: Vec<Value> = state.models.all().iter().map(|model| entry(model)).collect();
     Json(json!({ "object": "list", "data": data })).into_response()
 }
 
 /// One model by id or alias; ids may hold slashes.
-pub async fn retrieve(
-    State(state): State<ServerState>,
-    id: Result<Path<String>, PathRejection>,
-) -> Result<Response, Failure> {
-    let Path(id) = id.map_err(|_| ApiError::invalid("model", "must be UTF-8 text in percent encoding"))?;
-    let model = state.models.find(Some(&id))?;
-    Ok(Json(entry(&model)).into_response())
+///
+/// # Errors
+/// When there is none of that name.
+pub fn retrieve(state: &ServerState, id: &str) -> Result<Response, Failure> {
+    Ok(Json(entry(state.models.find(Some(id))?.as_ref())).into_response())
 }
 
-/// OpenAI's four fields, then the context's length under the names that clients look for.
+/// OpenAI's four fields, then what clients look for to set themselves up: the context's length under its usual names,
+/// what the model can do, and what it is made of.
 fn entry(model: &ServedModel) -> Value {
     let n_context = model.engine.info().n_context;
+    let about = &model.about;
     json!({
         "id": model.id,
         "object": "model",
@@ -36,5 +34,12 @@ fn entry(model: &ServedModel) -> Value {
         "max_model_len": n_context,
         "context_window": n_context,
         "aliases": model.aliases,
+        "capabilities": model.capabilities(),
+        "family": about.family,
+        "format": about.format,
+        "quantization": about.quantization,
+        "n_parameters": about.n_parameters,
+        "size_bytes": about.n_bytes,
+        "memory_bytes": model.engine.stats().memory_bytes,
     })
 }

@@ -1,14 +1,14 @@
 //! Parameters that both endpoints share.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde_json::Value;
 use tokbar_chat::StopStrings;
 use tokbar_engine::SamplingOptions;
 
-use super::ids;
 use crate::fields::{Fields, must_be, whole};
-use crate::{ApiError, SamplingDefaults};
+use crate::{ApiError, SamplingDefaults, ServerState, ids};
 
 /// How tokens are chosen; ranges are checked by the engine. Log-probabilities are set by the endpoint.
 ///
@@ -85,6 +85,19 @@ pub fn max_tokens(fields: &mut Fields, name: &str, n_min: i64) -> Result<Option<
 pub fn count(fields: &mut Fields, name: &str) -> Result<Option<usize>, ApiError> {
     let count = fields.integer(name, 1..=1024)?;
     Ok(count.and_then(|count| usize::try_from(count).ok()))
+}
+
+/// Seconds that the answer may take; the server's own limit holds if it is shorter.
+///
+/// # Errors
+/// When the field is no number above 0.
+pub fn timeout(fields: &mut Fields, state: &ServerState) -> Result<Option<Duration>, ApiError> {
+    let limit = state.options.call_timeout;
+    let Some(seconds) = fields.number("timeout")? else { return Ok(limit) };
+    match Duration::try_from_secs_f32(seconds) {
+        Ok(own) if !own.is_zero() => Ok(Some(limit.map_or(own, |limit| limit.min(own)))),
+        _ => Err(ApiError::invalid("timeout", format!("must be a number of seconds above 0, not {seconds}"))),
+    }
 }
 
 /// How the answer travels.

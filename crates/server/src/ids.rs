@@ -2,9 +2,9 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-/// `prefix-` and 32 random hexadecimal digits.
+/// `prefix` and 32 random hexadecimal digits.
 pub fn unique(prefix: &str) -> String {
-    format!("{prefix}-{:016x}{:016x}", random(), random())
+    format!("{prefix}{:016x}{:016x}", random(), random())
 }
 
 /// A random number that need not be secret. Every [`RandomState`] hashes with keys of its own.

@@ -1,0 +1,52 @@
+//! `POST /v1/messages`.
+
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use futures::StreamExt;
+use serde_json::json;
+
+use super::error::Failure;
+use super::printer::EventPrinter;
+use super::request::{self, Delivery};
+use super::wire::{self, Content};
+use crate::body::read_json;
+use crate::generation::Update;
+use crate::stream::{Updates, frames, response, updates};
+use crate::{ApiError, ServerState, generate, ids, sse};
+
+/// Answers a conversation, whole or as a stream.
+pub async fn create(State(state): State<ServerState>, request: Request) -> Result<Response, Failure> {
+    let body = read_json(&state, request).await?;
+    let call = request::parse(&state, body)?;
+    let generations = generate::start(&state, &call.model, call.job).await?;
+    let n_prompt = generations.first().map_or(0, |generation| generation.prompt().len());
+    let blank = wire::blank(&ids::unique("msg_"), &call.model.id, n_prompt);
+    let updates = updates(generations, state.options.call_timeout);
+    match call.delivery {
+        Delivery::Whole => Ok(whole(blank, updates).await?),
+        Delivery::Stream => {
+            let frames = frames(updates, EventPrinter::new(blank), state.options.keep_alive);
+            Ok(response(frames, sse::CONTENT_TYPE))
+        }
+    }
+}
+
+async fn whole(mut answer: serde_json::Value, mut updates: Updates) -> Result<Response, ApiError> {
+    let mut content = Content::default();
+    while let Some((_, update)) = updates.next().await {
+        match update {
+            Update::Prompt(_) => {}
+            Update::Piece { event, .. } => content.add(event),
+            Update::Finish { reason, usage, stop_string } => {
+                let (reason, stop) = wire::stop(reason, stop_string.as_deref());
+                answer["stop_reason"] = json!(reason);
+                answer["stop_sequence"] = stop;
+                answer["usage"] = wire::usage_json(&usage);
+            }
+            Update::Failed(error) => return Err(error),
+        }
+    }
+    answer["content"] = content.json();
+    Ok(Json(answer).into_response())
+}
