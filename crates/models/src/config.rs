@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::{LoadError, LoadResult};
+use crate::{LoadError, LoadResult, tower};
 
 /// Most bytes of a JSON file that is no tokenizer.
 const N_JSON_MAX: u64 = 16 << 20;
@@ -16,7 +16,9 @@ const N_JSON_MAX: u64 = 16 << 20;
 #[derive(Clone, Debug)]
 pub struct ConfigFile {
     path: PathBuf,
+    /// Of the text part, where the checkpoint has several.
     value: Value,
+    has_other_parts: bool,
 }
 
 impl ConfigFile {
@@ -27,13 +29,31 @@ impl ConfigFile {
     pub fn read(dir: &Path) -> LoadResult<Self> {
         let path = dir.join("config.json");
         let value = read_json(&path)?;
-        let config = Self { path, value };
+        let text = tower::config(&value);
+        let config = Self { path, has_other_parts: text.is_some(), value: text.unwrap_or(value) };
         if config.value.is_object() { Ok(config) } else { Err(config.error("it is not a JSON object")) }
+    }
+
+    /// Whether the checkpoint also has parts that see or hear, which are not loaded.
+    pub fn has_other_parts(&self) -> bool {
+        self.has_other_parts
     }
 
     /// The architecture's name.
     pub fn model_type(&self) -> LoadResult<&str> {
         self.value.get("model_type").and_then(Value::as_str).ok_or_else(|| self.error("it has no model_type"))
+    }
+
+    /// The file with values for fields that it leaves out.
+    pub fn with_defaults(&self, defaults: &[(&str, Value)]) -> Self {
+        let mut file = self.clone();
+        for (name, default) in defaults {
+            let fields = file.value.as_object_mut();
+            if let Some(fields) = fields.filter(|fields| fields.get(*name).is_none_or(Value::is_null)) {
+                fields.insert((*name).to_owned(), default.clone());
+            }
+        }
+        file
     }
 
     /// The family's own view of the file.
@@ -145,6 +165,13 @@ impl QuantizationConfig {
         self.layers.get(path).copied().unwrap_or(Some(self.default))
     }
 
+    /// Follows a renaming of tensors; `None` drops one.
+    pub fn rename(&mut self, rename: impl Fn(&str) -> Option<String>) {
+        let renamed = |path: String| Some(rename(&format!("{path}.weight"))?.strip_suffix(".weight")?.to_owned());
+        let layers = std::mem::take(&mut self.layers);
+        self.layers = layers.into_iter().filter_map(|(path, packing)| Some((renamed(path)?, packing))).collect();
+    }
+
     /// The packing of most modules.
     pub fn default_packing(&self) -> Quantization {
         self.default
@@ -161,7 +188,7 @@ impl QuantizationConfig {
                 Value::Object(_) => Some(Quantization::parse(path, value)?),
                 _ => continue,
             };
-            layers.insert(path.clone(), packing);
+            layers.extend(tower::text_name(path).map(|path| (path, packing)));
         }
         Ok(Self { default, layers })
     }

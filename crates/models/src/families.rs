@@ -7,8 +7,10 @@ use crate::weights::Weights;
 use crate::{LoadError, LoadResult};
 
 mod block;
+mod cohere2;
 mod decoder;
 mod ernie4_5;
+mod ernie4_5_moe;
 mod exaone4;
 mod experts;
 mod gemma3_text;
@@ -17,6 +19,7 @@ mod glm4_moe;
 mod granite;
 mod llama;
 mod minimax;
+mod ministral3;
 mod mixtral;
 mod olmo2;
 mod olmo3;
@@ -65,7 +68,9 @@ pub struct Family {
 
 /// Every family.
 pub const FAMILIES: &[Family] = &[
+    Family { name: "cohere2", aliases: &[], load: cohere2::load },
     Family { name: "ernie4_5", aliases: &[], load: ernie4_5::load },
+    Family { name: "ernie4_5_moe", aliases: &[], load: ernie4_5_moe::load },
     Family { name: "exaone4", aliases: &[], load: exaone4::load },
     Family { name: "gemma3_text", aliases: &[], load: gemma3_text::load },
     Family { name: "glm4", aliases: &[], load: glm4::load },
@@ -73,6 +78,7 @@ pub const FAMILIES: &[Family] = &[
     Family { name: "granite", aliases: &[], load: granite::load },
     Family { name: "llama", aliases: &["mistral"], load: llama::load },
     Family { name: "minimax", aliases: &[], load: minimax::load },
+    Family { name: "ministral3", aliases: &[], load: ministral3::load },
     Family { name: "mixtral", aliases: &[], load: mixtral::load },
     Family { name: "olmo2", aliases: &[], load: olmo2::load },
     Family { name: "olmo3", aliases: &[], load: olmo3::load },

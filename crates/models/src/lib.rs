@@ -13,6 +13,7 @@ mod load;
 mod mx;
 mod pass;
 mod sample;
+mod tower;
 mod weights;
 
 pub use backend::MlxBackend;

@@ -78,12 +78,16 @@ pub(crate) fn load(dir: &Path, options: &LoadOptions, progress: &mut dyn FnMut(L
     let (model, weight_bytes) = build(&config, &files, plan.compute, progress)?;
     mx::clear_cache()?;
     let info = model_info(model.sizes(), config.eos()?, plan.dtype_bytes(), weight_bytes);
+    let mut notes = plan.notes;
+    if config.has_other_parts() {
+        notes.push("only the text part is loaded; the parts for images or sound are left out".to_owned());
+    }
     let summary = ModelSummary {
         family: family.name,
         quantization: packing.map(describe),
         n_params,
         dtype: plan.dtype.to_owned(),
-        notes: plan.notes,
+        notes,
     };
     Ok(Loaded { model, info, summary, device })
 }

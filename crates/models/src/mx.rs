@@ -15,7 +15,7 @@ mod gather;
 mod ops;
 mod quantized;
 
-pub use fast::{Mask, Pairs, attention, rms_norm, rope};
+pub use fast::{Mask, Pairs, attention, layer_norm, rms_norm, rope};
 pub use files::load_safetensors;
 pub use gather::{Order, gather_mm, gather_qmm};
 pub use ops::*; // Every operation is part of the door.

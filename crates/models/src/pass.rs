@@ -54,6 +54,11 @@ impl<'a> Pass<'a> {
         Self { rows, places, tables: Vec::new(), masks: Vec::new() }
     }
 
+    /// Position of each token.
+    pub fn positions(&self) -> impl Iterator<Item = usize> + Clone {
+        self.places.iter().map(|place| place.position)
+    }
+
     /// How many rows.
     pub fn n_rows(&self) -> usize {
         self.rows.len()

@@ -9,7 +9,7 @@ use tokbar_hub::safetensors::{Dtype as StoredDtype, TensorInfo};
 
 use crate::config::{Mode, Quantization, QuantizationConfig};
 use crate::mx::{self, Array, Dtype, Packed, Packing};
-use crate::{LoadError, LoadResult};
+use crate::{LoadError, LoadResult, tower};
 
 /// Bytes of tensors that are read together.
 const N_PENDING_BYTES: usize = 64 << 20;
@@ -58,7 +58,8 @@ impl WeightFiles {
         let (mut paths, mut infos) = (Vec::new(), BTreeMap::new());
         for (path, header) in headers(dir)? {
             for (name, info) in header.tensors {
-                if infos.insert(name.clone(), info).is_some() {
+                let Some(text_name) = tower::text_name(&name) else { continue };
+                if infos.insert(text_name, info).is_some() {
                     return Err(LoadError::TensorTwice { name, path });
                 }
             }
@@ -95,12 +96,13 @@ impl WeightFiles {
     ) -> LoadResult<Weights<'p>> {
         let mut tensors = BTreeMap::new();
         for path in &self.paths {
-            tensors.extend(mx::load_safetensors(path)?);
+            let arrays = mx::load_safetensors(path)?.into_iter();
+            tensors.extend(arrays.filter_map(|(name, array)| Some((tower::text_name(&name)?, array))));
         }
         let progress = RefCell::new((LoadProgress { n_bytes: 0, n_bytes_total: self.n_bytes() }, progress));
         Ok(Weights {
             tensors: RefCell::new(tensors),
-            quantization,
+            quantization: RefCell::new(quantization),
             compute,
             n_bytes: Cell::new(0),
             pending: RefCell::default(),
@@ -113,7 +115,7 @@ impl WeightFiles {
 /// Tensors not taken yet.
 pub struct Weights<'p> {
     tensors: RefCell<BTreeMap<String, Array>>,
-    quantization: Option<QuantizationConfig>,
+    quantization: RefCell<Option<QuantizationConfig>>,
     compute: Compute,
     n_bytes: Cell<usize>,
     /// Kept, but not computed yet, and their bytes.
@@ -142,6 +144,9 @@ impl<'p> Weights<'p> {
         let tensors = std::mem::take(&mut *self.tensors.borrow_mut());
         *self.tensors.borrow_mut() =
             tensors.into_iter().filter_map(|(name, array)| Some((rename(&name)?, array))).collect();
+        if let Some(quantization) = &mut *self.quantization.borrow_mut() {
+            quantization.rename(rename);
+        }
     }
 
     /// Whether a tensor of that name is left.
@@ -212,6 +217,15 @@ impl At<'_, '_> {
     pub fn tensor(&self, name: &str, shape: &[i32]) -> LoadResult<Array> {
         let array = self.floats(name, shape)?;
         self.keep(array)
+    }
+
+    /// A tensor of `n` floats, whatever its shape, as `[n]`.
+    pub fn vector(&self, name: &str, n: i32) -> LoadResult<Array> {
+        let name = self.at(name).path;
+        let shape = self.weights.tensors.borrow().get(&name).map(|array| array.shape().to_vec());
+        let shape = shape.filter(|shape| shape.iter().map(|n| i64::from(*n)).product::<i64>() == i64::from(n));
+        let array = self.weights.root().floats(&name, &shape.unwrap_or(vec![n]))?;
+        self.keep(mx::reshape(&array, &[n])?)
     }
 
     /// The matrix `weight`, packed or not; pass what it becomes to [`At::keep_matrix`].
@@ -310,8 +324,8 @@ impl At<'_, '_> {
     }
 
     fn packing(&self) -> LoadResult<Quantization> {
-        let config = self.weights.quantization.as_ref();
-        config.and_then(|config| config.of(&self.path)).ok_or_else(|| LoadError::Quantization {
+        let config = self.weights.quantization.borrow();
+        config.as_ref().and_then(|config| config.of(&self.path)).ok_or_else(|| LoadError::Quantization {
             path: self.path.clone(),
             detail:
                 "the weights are packed, but config.json has no quantization for them; convert the checkpoint again"

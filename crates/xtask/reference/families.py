@@ -174,16 +174,44 @@ def ernie4_5(config):
     return dense(config, PRE_NORMS, "norm", ATTENTION + ["self_attn.o_proj"] + MLP if config["use_bias"] else [])
 
 
+def ernie4_5_moe(config):
+    def mlp(config, layer):
+        if layer < config["moe_layer_start_index"]:
+            return None
+        hidden, n, inner = config["hidden_size"], config["moe_num_experts"], config["moe_intermediate_size"]
+        out = [("mlp.gate.weight", [n, hidden], "matrix"), ("mlp.moe_statics.e_score_correction_bias", [1, n], "bias")]
+        out += gated("mlp.shared_experts", hidden, inner * config["moe_num_shared_experts"])
+        return out + apart("mlp", n, hidden, inner)
+
+    return dense(config, PRE_NORMS, "norm", [], mlp=mlp)
+
+
+def cohere2(config):
+    return dense(config, ["input_layernorm"], "norm", [])
+
+
+def text_tower(config):
+    """A checkpoint with a part for images, of which one tensor stands for all."""
+    text = {"model_type": "gemma3_text", "tie_word_embeddings": True, **config["text_config"]}
+    named = [("language_model." + name, shape, kind) for name, shape, kind in tensors({**config, **text})]
+    return named + [("vision_tower.encoder.weight", [4, 4], "matrix")]
+
+
 FAMILIES = {
+    "cohere2": cohere2,
     "ernie4_5": ernie4_5,
+    "ernie4_5_moe": ernie4_5_moe,
     "exaone4": exaone4,
+    "gemma3": text_tower,
     "gemma3_text": gemma3_text,
     "glm4": glm4,
     "glm4_moe": glm4_moe,
     "granite": llama,
     "llama": llama,
     "minimax": minimax,
+    "ministral3": llama,
     "mistral": llama,
+    "mistral3": text_tower,
     "mixtral": mixtral,
     "olmo2": olmo,
     "olmo3": olmo,

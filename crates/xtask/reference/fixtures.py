@@ -62,6 +62,13 @@ def qwen3_moe(**changes):
 
 
 GROUPED = {"num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16}
+GROWING = {
+    "rope_type": "yarn",
+    "factor": 4.0,
+    "rope_theta": 10000.0,
+    "original_max_position_embeddings": 8,
+    "llama_4_scaling_beta": 0.4,
+}
 LINEAR = {"rope_type": "linear", "factor": 2.0}
 LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 64}
 YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64}
@@ -86,6 +93,64 @@ def fixture(about, config, run=RAGGED, **rest):
 
 
 MORE = {
+    "cohere2": fixture(
+        "layer norms, attention and feed-forward side by side, global layers that do not rotate",
+        base(
+            "cohere2",
+            num_attention_heads=4,
+            num_key_value_heads=2,
+            head_dim=12,
+            num_hidden_layers=4,
+            layer_norm_eps=1e-5,
+            logit_scale=0.7,
+            sliding_window=6,
+            sliding_window_pattern=3,
+            tie_word_embeddings=True,
+            rms_norm_eps=None,
+        ),
+        unlike=[{"sliding_window": 60}, {"sliding_window_pattern": 2}],
+    ),
+    "ernie4_5_moe": fixture(
+        "experts after a dense layer; the correction of picks as the authors have it (mlx-lm drops it)",
+        base(
+            "ernie4_5_moe",
+            **GROUPED,
+            num_hidden_layers=3,
+            use_bias=False,
+            moe_num_experts=6,
+            moe_k=2,
+            moe_intermediate_size=24,
+            moe_num_shared_experts=2,
+            moe_layer_start_index=1,
+            moe_layer_interval=1,
+            moe_use_aux_free=True,
+            tie_word_embeddings=True,
+        ),
+        run=EXPERTS,
+        unlike=[{"moe_k": 3}],
+    ),
+    "gemma3": fixture(
+        "the text part of a checkpoint for images",
+        {
+            "model_type": "gemma3",
+            "vocab_size": 67,
+            "text_config": {key: value for key, value in gemma3().items() if key not in ("vocab_size", "architectures")},
+            "vision_config": {"hidden_size": 4},
+        },
+    ),
+    "ministral3": fixture(
+        "queries that grow with their position",
+        base("ministral3", **GROUPED, rope_theta=None, rope_parameters=GROWING),
+        unlike=[{"rope_parameters": {**GROWING, "llama_4_scaling_beta": 0.0}}],
+    ),
+    "mistral3": fixture(
+        "the text part of a checkpoint for images, named as Ministral 3 is",
+        {
+            "model_type": "mistral3",
+            "vision_config": {"hidden_size": 4},
+            "text_config": base("ministral3", **GROUPED, rope_theta=None, rope_parameters=GROWING, tie_word_embeddings=True),
+        },
+    ),
     "ernie4_5": fixture(
         "pairs of neighbours rotate, biases everywhere",
         base("ernie4_5", **GROUPED, use_bias=True, tie_word_embeddings=True),

@@ -33,7 +33,8 @@ def token_ids(seed, count, n_vocab):
 
 def sequences(name, spec):
     """[(prompt, continuation)] of the fixture."""
-    n_vocab, n_decode = spec["config"]["vocab_size"], spec["run"]["n_decode"]
+    config = spec["config"]
+    n_vocab, n_decode = config.get("text_config", config).get("vocab_size") or config["vocab_size"], spec["run"]["n_decode"]
     for row, length in enumerate(spec["run"]["lengths"]):
         ids = token_ids(f"{name}.row{row}", length + n_decode, n_vocab)
         yield ids[:length], ids[length:]

@@ -88,6 +88,30 @@ class LongRope:
         return (self.long if self.n_total > self.border else self.short)(x, offset=offset)
 
 
+class AuthorsRouting:
+    """ERNIE's experts as its authors pick them: a correction is added for picking only."""
+
+    def __init__(self, moe, correction):
+        self.moe, self.correction = moe, mx.array(correction).reshape(-1)
+
+    def __call__(self, x):
+        moe = self.moe
+        scores = mx.softmax(moe.gate(x).astype(mx.float32), axis=-1)
+        picked = mx.argpartition(-(scores + self.correction), kth=moe.k - 1, axis=-1)[..., : moe.k]
+        weights = mx.take_along_axis(scores, picked, axis=-1)
+        weights = weights / weights.sum(axis=-1, keepdims=True)
+        y = (moe.switch_mlp(x, picked) * weights[..., None]).sum(axis=-2)
+        return y + moe.shared_experts(x)
+
+
+def correct_routing(model):
+    for index, layer in enumerate(model.layers):
+        if hasattr(layer.mlp, "switch_mlp"):
+            name = f"model.layers.{index}.mlp.moe_statics.e_score_correction_bias"
+            n = layer.mlp.gate.weight.shape[0]
+            layer.mlp = AuthorsRouting(layer.mlp, recipe.tensor(name, [1, n], "bias"))
+
+
 class Reference:
     """One loaded checkpoint. `logits(ids, split)` prefills `ids[:split]`, then decodes the rest one by one."""
 
@@ -99,6 +123,8 @@ class Reference:
             self.model, _ = load_model(Path(folder))
         self.model.set_dtype(mx.float32)
         mx.eval(self.model.parameters())
+        if reference["model_type"] == "ernie4_5_moe":
+            correct_routing(self.model)
         self.window = reference.get("sliding_window") if reference["model_type"] == "mistral" else None
         self.longrope = None
         if (reference.get("rope_scaling") or {}).get("rope_type") == "longrope":

@@ -7,7 +7,7 @@ use crate::LoadResult;
 use crate::layers::attention::{AttentionShape, Sdpa};
 use crate::layers::mlp::{GatedMlp, MlpLayout};
 use crate::layers::moe::{Moe, MoeLayout};
-use crate::layers::norm::{Centre, RmsNorm};
+use crate::layers::norm::{Centre, Norm, NormKind};
 use crate::layers::rope::Rope;
 use crate::layers::self_attention::{Layout, SelfAttention};
 use crate::mx::{self, Array, Dtype, Result};
@@ -57,8 +57,8 @@ pub enum MlpKind {
 /// Names of the norms around attention and feed-forward; `None` = there is none.
 #[derive(Clone, Copy, Debug)]
 pub struct Norms {
-    /// What their weights multiply by.
-    pub centre: Centre,
+    /// Which norm.
+    pub kind: NormKind,
     /// Of attention's input.
     pub before_attention: Option<&'static str>,
     /// Of attention's output.
@@ -67,6 +67,17 @@ pub struct Norms {
     pub before_mlp: Option<&'static str>,
     /// Of feed-forward's output.
     pub after_mlp: Option<&'static str>,
+    /// What feed-forward starts from.
+    pub order: Order,
+}
+
+/// What the feed-forward part of a block starts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// What attention added to.
+    Sequential,
+    /// What attention started from, normed alike.
+    Parallel,
 }
 
 /// Factors outside the parts.
@@ -85,29 +96,32 @@ pub struct Scaling {
 impl Norms {
     /// `x + part(norm(x))`.
     pub const PRE: Self = Self {
-        centre: Centre::Zero,
+        kind: NormKind::Rms(Centre::Zero),
         before_attention: Some("input_layernorm"),
         after_attention: None,
         before_mlp: Some("post_attention_layernorm"),
         after_mlp: None,
+        order: Order::Sequential,
     };
 
     /// `x + norm(part(x))`.
     pub const POST: Self = Self {
-        centre: Centre::Zero,
+        kind: NormKind::Rms(Centre::Zero),
         before_attention: None,
         after_attention: Some("post_attention_layernorm"),
         before_mlp: None,
         after_mlp: Some("post_feedforward_layernorm"),
+        order: Order::Sequential,
     };
 
     /// `x + norm(part(norm(x)))`.
     pub const BOTH: Self = Self {
-        centre: Centre::Zero,
+        kind: NormKind::Rms(Centre::Zero),
         before_attention: Some("input_layernorm"),
         after_attention: Some("post_attention_layernorm"),
         before_mlp: Some("pre_feedforward_layernorm"),
         after_mlp: Some("post_feedforward_layernorm"),
+        order: Order::Sequential,
     };
 }
 
@@ -138,7 +152,7 @@ impl Recipe {
         let layers = weights.root().at("model.layers");
         let blocks = (0..self.layers.len()).map(|layer_idx| Block::load(&layers.at(layer_idx), &self, layer_idx));
         let blocks = blocks.collect::<LoadResult<_>>()?;
-        let ends = Ends::load(weights, &self.dims, self.norms.centre)?;
+        let ends = Ends::load(weights, &self.dims, self.norms.kind)?;
         let sizes = self.dims.sizes(self.layers.iter().map(|layer| layer.window).collect());
         Ok(Box::new(Decoder { ends, blocks, sizes, scaling: self.scaling }))
     }
@@ -149,13 +163,14 @@ impl Recipe {
 }
 
 struct Block {
-    before_attention: Option<RmsNorm>,
+    before_attention: Option<Norm>,
     self_attn: SelfAttention,
-    after_attention: Option<RmsNorm>,
-    before_mlp: Option<RmsNorm>,
+    after_attention: Option<Norm>,
+    before_mlp: Option<Norm>,
     mlp: FeedForward,
-    after_mlp: Option<RmsNorm>,
+    after_mlp: Option<Norm>,
     residual: Option<f32>,
+    order: Order,
 }
 
 enum FeedForward {
@@ -167,7 +182,7 @@ impl Block {
     fn load(at: &At<'_, '_>, recipe: &Recipe, layer_idx: usize) -> LoadResult<Self> {
         let Recipe { dims, norms, .. } = recipe;
         let layer = &recipe.layers[layer_idx];
-        let norm = |name: Option<&str>| name.map(|name| dims.norm(&at.at(name), norms.centre)).transpose();
+        let norm = |name: Option<&str>| name.map(|name| dims.norm(&at.at(name), norms.kind)).transpose();
         let sdpa = Sdpa::new(recipe.shape(layer), layer_idx, at.kernels());
         let mlp = match (layer.mlp, &recipe.moe) {
             (MlpKind::Sparse, Some(moe)) => FeedForward::Sparse(Box::new(Moe::load(at, dims.hidden_size as i32, moe)?)),
@@ -181,11 +196,19 @@ impl Block {
             mlp,
             after_mlp: norm(norms.after_mlp)?,
             residual: recipe.scaling.residual,
+            order: norms.order,
         })
     }
 
     fn forward(&self, x: &Array, pass: &mut Pass<'_>) -> Result<Array> {
         let input = normed(self.before_attention.as_ref(), x)?;
+        if self.order == Order::Parallel {
+            let h = self.self_attn.forward_onto(x, &input, pass)?;
+            return match &self.mlp {
+                FeedForward::Dense(mlp) => mlp.forward_onto(&h, &input),
+                FeedForward::Sparse(moe) => self.joined(&h, &moe.forward(&input)?),
+            };
+        }
         let h = if self.after_attention.is_none() && self.residual.is_none() {
             self.self_attn.forward_onto(x, &input, pass)?
         } else {
@@ -210,7 +233,7 @@ impl Block {
     }
 }
 
-fn normed(norm: Option<&RmsNorm>, x: &Array) -> Result<Array> {
+fn normed(norm: Option<&Norm>, x: &Array) -> Result<Array> {
     norm.map_or_else(|| Ok(x.clone()), |norm| norm.forward(x))
 }
 

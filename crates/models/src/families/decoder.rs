@@ -8,7 +8,7 @@ use crate::families::Sizes;
 use crate::layers::attention::AttentionShape;
 use crate::layers::embedding::Embedding;
 use crate::layers::linear::{Bias, Linear, Shape};
-use crate::layers::norm::{Centre, RmsNorm};
+use crate::layers::norm::{Norm, NormKind};
 use crate::layers::rope::{Rope, RopeConfig};
 use crate::mx::{Array, Result};
 use crate::weights::{At, Kernels, Weights};
@@ -22,6 +22,7 @@ pub struct Dims {
     pub num_attention_heads: usize,
     pub num_key_value_heads: Option<usize>,
     pub head_dim: Option<usize>,
+    #[serde(alias = "layer_norm_eps", alias = "norm_eps", alias = "layer_norm_epsilon")]
     pub rms_norm_eps: f32,
     pub vocab_size: usize,
     #[serde(default = "default_context")]
@@ -83,8 +84,8 @@ impl Dims {
     }
 
     /// Takes a norm over the hidden size.
-    pub fn norm(&self, at: &At<'_, '_>, centre: Centre) -> LoadResult<RmsNorm> {
-        RmsNorm::load(at, self.hidden_size as i32, self.rms_norm_eps, centre)
+    pub fn norm(&self, at: &At<'_, '_>, kind: NormKind) -> LoadResult<Norm> {
+        Norm::load(at, self.hidden_size as i32, self.rms_norm_eps, kind)
     }
 
     /// The rotation of attention with the usual scale.
@@ -133,17 +134,17 @@ pub fn windows(
 /// The embedding before the blocks, the norm and the projection after them.
 pub struct Ends {
     embed_tokens: Embedding,
-    norm: RmsNorm,
+    norm: Norm,
     lm_head: Linear,
 }
 
 impl Ends {
     /// Takes `model.embed_tokens`, `model.norm` and, if the checkpoint has one, `lm_head`.
-    pub fn load(weights: &Weights<'_>, dims: &Dims, centre: Centre) -> LoadResult<Self> {
+    pub fn load(weights: &Weights<'_>, dims: &Dims, kind: NormKind) -> LoadResult<Self> {
         let (root, model) = (weights.root(), weights.root().at("model"));
         let (n_vocab, n_hidden) = (dims.vocab_size as i32, dims.hidden_size as i32);
         let embed_tokens = Embedding::load(&model.at("embed_tokens"), n_vocab, n_hidden)?;
-        let norm = dims.norm(&model.at("norm"), centre)?;
+        let norm = dims.norm(&model.at("norm"), kind)?;
         let lm_head = if weights.contains("lm_head.weight") {
             Linear::load(&root, Shape { name: "lm_head", n_out: n_vocab, n_in: n_hidden, bias: Bias::Absent })?
         } else {

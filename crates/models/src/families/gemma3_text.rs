@@ -3,7 +3,7 @@
 
 use half::bf16;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Model;
 use super::block::{Norms, Recipe};
@@ -12,7 +12,7 @@ use crate::LoadResult;
 use crate::config::ConfigFile;
 use crate::layers::attention::AttentionShape;
 use crate::layers::mlp::Activation;
-use crate::layers::norm::Centre;
+use crate::layers::norm::{Centre, NormKind};
 use crate::layers::rope::{Rope, RopeConfig};
 use crate::layers::self_attention::QkNorm;
 use crate::weights::{Kernels, Weights};
@@ -78,6 +78,14 @@ impl Config {
 
 /// Builds the network.
 pub(super) fn load(file: &ConfigFile, weights: &Weights<'_>) -> LoadResult<Box<dyn Model>> {
+    let file = &file.with_defaults(&[
+        ("num_attention_heads", json!(8)),
+        ("num_key_value_heads", json!(4)),
+        ("head_dim", json!(256)),
+        ("rms_norm_eps", json!(1e-6)),
+        ("vocab_size", json!(262_208)),
+        ("max_position_embeddings", json!(131_072)),
+    ]);
     let config: Config = file.parse()?;
     config.dims.check(file)?;
     if config.query_pre_attn_scalar <= 0.0 || config.sliding_window_pattern == 0 {
@@ -97,7 +105,7 @@ pub(super) fn load(file: &ConfigFile, weights: &Weights<'_>) -> LoadResult<Box<d
         layer.rope = local.clone();
     }
     recipe.scale = scale;
-    recipe.norms = Norms { centre: Centre::One, ..Norms::BOTH };
+    recipe.norms = Norms { kind: NormKind::Rms(Centre::One), ..Norms::BOTH };
     recipe.attention.qk_norm = Some(qk_norm);
     recipe.mlp.activation = config.hidden_activation;
     recipe.scaling.embedding = Some(embedding);

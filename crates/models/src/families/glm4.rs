@@ -3,13 +3,13 @@
 use serde::Deserialize;
 
 use super::Model;
-use super::block::{Norms, Recipe};
+use super::block::{Norms, Order, Recipe};
 use super::decoder::{Dims, sanitize, windows};
 use crate::LoadResult;
 use crate::config::ConfigFile;
 use crate::layers::linear::Bias;
 use crate::layers::mlp::{Activation, Inward};
-use crate::layers::norm::Centre;
+use crate::layers::norm::{Centre, NormKind};
 use crate::mx::Pairs;
 use crate::weights::Weights;
 
@@ -31,11 +31,12 @@ fn default_traditional() -> bool {
 }
 
 const NORMS: Norms = Norms {
-    centre: Centre::Zero,
+    kind: NormKind::Rms(Centre::Zero),
     before_attention: Some("input_layernorm"),
     after_attention: Some("post_self_attn_layernorm"),
     before_mlp: Some("post_attention_layernorm"),
     after_mlp: Some("post_mlp_layernorm"),
+    order: Order::Sequential,
 };
 
 /// Builds the network.

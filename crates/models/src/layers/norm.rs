@@ -1,6 +1,7 @@
-//! RMS norm (Zhang and Sennrich 2019).
+//! RMS norm (Zhang and Sennrich 2019) and layer norm (Ba et al. 2016).
 
 use crate::LoadResult;
+use crate::layers::linear::Bias;
 use crate::mx::{self, Array, Cut, Result};
 use crate::weights::{At, Kernels};
 
@@ -11,6 +12,54 @@ pub enum Centre {
     Zero,
     /// `1 + w`, as Gemma stores it.
     One,
+}
+
+/// Which norm a family has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NormKind {
+    /// Unit mean square.
+    Rms(Centre),
+    /// Zero mean and unit variance.
+    Layer(Bias),
+}
+
+/// A norm over the hidden size.
+#[derive(Clone, Debug)]
+pub enum Norm {
+    /// Unit mean square.
+    Rms(RmsNorm),
+    /// Zero mean and unit variance.
+    Layer(LayerNorm),
+}
+
+impl Norm {
+    /// Takes `weight`, `[n]`, and `bias` where the kind has one.
+    pub fn load(at: &At<'_, '_>, n: i32, eps: f32, kind: NormKind) -> LoadResult<Self> {
+        Ok(match kind {
+            NormKind::Rms(centre) => Self::Rms(RmsNorm::load(at, n, eps, centre)?),
+            NormKind::Layer(bias) => {
+                let bias = (bias == Bias::Present).then(|| at.tensor("bias", &[n])).transpose()?;
+                Self::Layer(LayerNorm { weight: at.tensor("weight", &[n])?, bias, eps })
+            }
+        })
+    }
+
+    /// Norms over the last axis of `[.., N]`.
+    pub fn forward(&self, x: &Array) -> Result<Array> {
+        match self {
+            Self::Rms(norm) => norm.forward(x),
+            Self::Layer(LayerNorm { weight, bias, eps }) => mx::layer_norm(x, weight, bias.as_ref(), *eps),
+        }
+    }
+}
+
+/// Takes the mean away, scales to unit variance, then by a weight per element.
+#[derive(Clone, Debug)]
+pub struct LayerNorm {
+    /// `[N]`.
+    weight: Array,
+    bias: Option<Array>,
+    eps: f32,
 }
 
 /// Scales vectors to unit mean square, then by a weight per element.

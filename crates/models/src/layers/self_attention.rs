@@ -6,7 +6,7 @@ use crate::layers::linear::{Bias, Linear, Shape};
 use crate::layers::mlp::Inward;
 use crate::layers::norm::{Centre, HeadNorm, HeadsNorm, RmsNorm};
 use crate::layers::rope::Rope;
-use crate::mx::{Array, Result};
+use crate::mx::{self, Array, Result};
 use crate::pass::Pass;
 use crate::weights::At;
 
@@ -23,6 +23,17 @@ pub struct Layout {
     pub qk_norm: Option<QkNorm>,
     /// How the checkpoint keeps the query, key and value projections.
     pub inward: Inward,
+    /// Longer queries at later positions; `None` = the same everywhere.
+    pub growth: Option<Growth>,
+}
+
+/// Queries at position `p` are multiplied by `1 + beta ln(1 + floor(p / n_original))` (Meta 2025, Mistral AI 2025).
+#[derive(Clone, Copy, Debug)]
+pub struct Growth {
+    /// How much.
+    pub beta: f32,
+    /// Positions that are left as they are.
+    pub n_original: usize,
 }
 
 /// Norms of queries and keys.
@@ -60,7 +71,14 @@ pub enum Span {
 impl Layout {
     /// Without biases and norms.
     pub fn plain(n_hidden: i32) -> Self {
-        Self { n_hidden, qkv_bias: Bias::Absent, o_bias: Bias::Absent, qk_norm: None, inward: Inward::Apart }
+        Self {
+            n_hidden,
+            qkv_bias: Bias::Absent,
+            o_bias: Bias::Absent,
+            qk_norm: None,
+            inward: Inward::Apart,
+            growth: None,
+        }
     }
 }
 
@@ -69,6 +87,7 @@ pub struct SelfAttention {
     qkv_proj: Linear,
     qk_norm: Option<Norm>,
     rope: Rope,
+    growth: Option<Growth>,
     sdpa: Sdpa,
     o_proj: Linear,
 }
@@ -76,7 +95,7 @@ pub struct SelfAttention {
 impl SelfAttention {
     /// Takes `q_proj`, `k_proj` and `v_proj`, or `qkv_proj`; `o_proj`; and, where the layout has them, `q_norm` and `k_norm`.
     pub fn load(at: &At<'_, '_>, layout: Layout, sdpa: Sdpa, rope: &Rope) -> LoadResult<Self> {
-        let Layout { n_hidden, qkv_bias, o_bias, qk_norm, inward } = layout;
+        let Layout { n_hidden, qkv_bias, o_bias, qk_norm, inward, growth } = layout;
         let shape = *sdpa.shape();
         let [q, k, v] = shape.n_rows();
         let matrix = |name, n_out| Shape { name, n_out, n_in: n_hidden, bias: qkv_bias };
@@ -90,6 +109,7 @@ impl SelfAttention {
             qkv_proj,
             qk_norm: qk_norm.map(|kind| Norm::load(at, kind, shape)).transpose()?,
             rope: rope.clone(),
+            growth,
             sdpa,
             o_proj: Linear::load(at, Shape { name: "o_proj", n_out: n_hidden, n_in: q, bias: o_bias })?,
         })
@@ -111,7 +131,28 @@ impl SelfAttention {
             heads.qk = norm.forward(&heads.qk)?;
         }
         heads.qk = self.rope.forward(&heads.qk, pass)?;
+        if let Some(growth) = &self.growth {
+            heads.qk = growth.apply(&heads.qk, self.sdpa.shape().n_heads, pass)?;
+        }
         self.sdpa.forward(&heads, pass)
+    }
+}
+
+impl Growth {
+    /// `[T, H, D]`, of which the first `n_queries` heads are queries.
+    fn apply(&self, heads: &Array, n_queries: i32, pass: &Pass<'_>) -> Result<Array> {
+        let positions = pass.positions();
+        if positions.clone().all(|position| position < self.n_original) {
+            return Ok(heads.clone());
+        }
+        let (t, h) = (heads.dim(0), heads.dim(1));
+        let factors: Vec<f32> = positions
+            .flat_map(|position| {
+                let factor = 1.0 + self.beta * (1.0 + (position / self.n_original) as f32).ln();
+                (0..h).map(move |head| if head < n_queries { factor } else { 1.0 })
+            })
+            .collect();
+        mx::multiply(heads, &mx::cast(&Array::from_slice(&factors, &[t, h, 1]), heads.dtype())?)
     }
 }
 

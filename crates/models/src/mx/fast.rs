@@ -41,6 +41,15 @@ pub fn rope(x: &Array, dims: i32, pairs: Pairs, offsets: &Array, freqs: &Array) 
     })
 }
 
+/// Layer norm over the last axis (Ba et al. 2016), fused where the backend has a kernel.
+pub fn layer_norm(x: &Array, weight: &Array, bias: Option<&Array>, eps: f32) -> Result<Array> {
+    // SAFETY: handles are valid for the call; an empty handle stands for "none".
+    op(|out, s| unsafe {
+        let bias = bias.map_or(sys::mlx_array_new(), Array::as_ptr);
+        sys::mlx_fast_layer_norm(out, x.as_ptr(), weight.as_ptr(), bias, eps, s)
+    })
+}
+
 /// Which keys a query sees.
 #[derive(Clone, Copy)]
 pub enum Mask<'a> {

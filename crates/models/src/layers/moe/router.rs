@@ -68,7 +68,7 @@ impl Router {
     pub fn load(at: &At<'_, '_>, sizes: [i32; 2], layout: RouterLayout) -> LoadResult<Self> {
         let [n_in, n_out] = sizes;
         let gate = Linear::load(at, Shape { name: layout.name, n_out, n_in, bias: layout.bias })?;
-        let correction = layout.correction.map(|name| at.tensor(name, &[n_out])).transpose()?;
+        let correction = layout.correction.map(|name| at.vector(name, n_out)).transpose()?;
         Ok(Self { gate, correction, layout })
     }
 
