@@ -78,7 +78,7 @@ fn about(checkpoint: &Checkpoint) -> ModelAbout {
 
 fn start_engine(dir: &Path, args: &ModelArgs) -> Result<Engine> {
     let options = EngineOptions { n_rows_max: usize::from(args.max_rows), ..EngineOptions::default() };
-    let load_options = LoadOptions { precision: precision(args.precision) };
+    let load_options = LoadOptions { precision: precision(args.precision), ..LoadOptions::default() };
     let (folder, bar) = (dir.to_owned(), progress::bytes("Loading"));
     let load = move || -> Result<Box<dyn Backend>, Box<dyn std::error::Error + Send + Sync>> {
         let backend =

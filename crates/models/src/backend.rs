@@ -1,39 +1,41 @@
 //! [`Backend`] on MLX: sequences and their KV caches, steps queued and answered in order.
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::ops::Range;
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use tokbar_engine::{
-    Backend, DraftAsk, ModelInfo, Opening, Prefix, PromptScores, Row, RowInput, RowOutput, SamplingOptions, SequenceId,
-    Step, StepError, StepOutput, TokenId,
+    Backend, BlockId, DraftAsk, Kept, ModelInfo, Opening, Prefix, Row, RowInput, RowOutput, SamplingOptions,
+    SequenceId, SnapshotId, Step, StepError, StepOutput, TokenId,
 };
 
-use crate::cache::KvCache;
-use crate::cut::{Part, cut, n_tokens};
+use crate::cache::bytes::Owner;
+use crate::cache::template::Template;
+use crate::cache::{Layout, SequenceCache};
+use crate::cut::n_tokens;
 use crate::draft::DraftModel;
 use crate::families::Model;
-use crate::flight::{Flight, FlightRow, HostScores, Start, step_error};
+use crate::flight::{Flight, Start, step_error};
 use crate::load::{LoadOptions, ModelSummary, load};
-use crate::mx::{self, Array, Cut, Device};
-use crate::pass::{Pass, PassRow};
-use crate::sample::{Counts, SampleRow, Sampled, sample, score};
+use crate::mx::{self, Array, Device};
+use crate::sample::Counts;
 use crate::weights::LoadProgress;
 use crate::{LoadError, LoadResult};
 
+mod build;
 mod drafter;
+mod kept;
 mod verify;
 
-use verify::drafts;
+use kept::KeptState;
 
 /// Most steps in flight.
 const N_IN_FLIGHT_MAX: usize = 2;
 
 /// Most tokens that run through the network at once on a CPU.
 const N_PASS_CPU: usize = 512;
-
-/// Most logits computed at once when a prompt is scored, in elements.
-const N_SCORE_LOGITS_MAX: usize = 1 << 24;
 
 /// A model on MLX. Lives on the thread that loaded it.
 pub struct MlxBackend {
@@ -44,14 +46,16 @@ pub struct MlxBackend {
     /// Most tokens that run through the network at once.
     n_pass_max: usize,
     drafter: Option<DraftModel>,
+    layout: Rc<Layout>,
+    template: Template,
     sequences: HashMap<SequenceId, Sequence>,
+    kept: KeptState,
     in_flight: VecDeque<Flight>,
 }
 
 /// One sequence's state.
 struct Sequence {
-    caches: Vec<KvCache>,
-    n_positions: usize,
+    cache: SequenceCache,
     n_prompt: usize,
     sampling: Arc<SamplingOptions>,
     counts: Option<Counts>,
@@ -65,6 +69,8 @@ impl MlxBackend {
     pub fn load(dir: &Path, options: &LoadOptions, progress: &mut dyn FnMut(LoadProgress)) -> LoadResult<Self> {
         let loaded = load(dir, options, progress)?;
         let mut backend = Self {
+            layout: Layout::new(&loaded.model.sizes().caches, None),
+            template: Template::default(),
             model: loaded.model,
             info: loaded.info,
             summary: loaded.summary,
@@ -72,13 +78,24 @@ impl MlxBackend {
             drafter: None,
             n_pass_max: if loaded.device == Device::Cpu { N_PASS_CPU } else { usize::MAX },
             sequences: HashMap::new(),
+            kept: KeptState::default(),
             in_flight: VecDeque::new(),
         };
         backend.probe(dir)?;
+        if let Some(quantization) = options.kv_quantization {
+            quantization.check(backend.template.head_dims())?;
+            backend.layout = Layout::new(backend.layout.kinds(), Some(quantization));
+        }
+        let Self { info, layout, template, .. } = &mut backend;
+        info.snapshot_bytes = template.snapshot_bytes(info.n_context);
+        if layout.n_full() > 0 {
+            info.kv_bytes_per_token = template.kv_bytes_per_token(layout);
+        }
         Ok(backend)
     }
 
-    /// Runs one token, so that weights that are no numbers are found now and not by whoever asks first.
+    /// Runs one token, so that weights that are no numbers are found now and not by whoever asks first, and to see what
+    /// the caches hold.
     fn probe(&mut self, dir: &Path) -> LoadResult<()> {
         let id = SequenceId(u64::MAX);
         let sampling = Arc::new(SamplingOptions { n_logprobs: Some(0), ..SamplingOptions::default() });
@@ -88,6 +105,7 @@ impl MlxBackend {
             .open(id, &Opening { sampling, prompt: &[0], output: &[], prefix: Prefix::default() })
             .and_then(|()| self.submit(&Step { rows: vec![row] }))
             .and_then(|()| self.collect());
+        self.template = self.sequences.get(&id).map(|probed| Template::of(&probed.cache)).unwrap_or_default();
         self.close(id);
         let unsound = |detail: String| LoadError::Unsound { dir: dir.to_owned(), detail };
         let output = output.map_err(|error| unsound(error.to_string()))?;
@@ -110,32 +128,31 @@ impl Backend for MlxBackend {
     }
 
     fn open(&mut self, id: SequenceId, opening: &Opening<'_>) -> Result<(), StepError> {
-        let Opening { sampling, prompt, output, .. } = opening;
+        let Opening { sampling, prompt, output, prefix } = opening;
+        if self.sequences.contains_key(&id) {
+            return Err(mismatch(id, "is open already"));
+        }
         let counts = sampling.has_penalties().then(|| Counts::new(prompt, output, self.info.n_vocab));
         let sequence = Sequence {
-            caches: self.model.sizes().windows.iter().map(|window| KvCache::new(*window)).collect(),
-            n_positions: 0,
+            cache: self.kept.open(&self.layout, prefix)?,
             n_prompt: prompt.len(),
             sampling: sampling.clone(),
             counts,
         };
-        match self.sequences.insert(id, sequence) {
-            None => Ok(()),
-            Some(_) => Err(mismatch(id, "is open already")),
-        }
+        self.sequences.insert(id, sequence);
+        Ok(())
     }
 
     fn submit(&mut self, step: &Step) -> Result<(), StepError> {
         self.check(step)?;
         // Taken out of the map for the time of the pass, which borrows them all at once.
         let mut sequences: Vec<_> = step.rows.iter().filter_map(|row| self.sequences.remove(&row.sequence)).collect();
-        let saved: Vec<_> =
-            sequences.iter().map(|sequence| (sequence.caches.clone(), sequence.counts.clone())).collect();
+        let saved: Vec<_> = sequences.iter().map(|sequence| (sequence.cache.save(), sequence.counts.clone())).collect();
         let flight = self.build(step, &mut sequences);
-        for ((row, mut sequence), (caches, counts)) in step.rows.iter().zip(sequences).zip(saved) {
-            match &flight {
-                Ok(_) => sequence.n_positions = row.start + n_tokens(row),
-                Err(_) => (sequence.caches, sequence.counts) = (caches, counts),
+        for ((row, mut sequence), (cache, counts)) in step.rows.iter().zip(sequences).zip(saved) {
+            if flight.is_err() {
+                sequence.cache.restore(cache);
+                sequence.counts = counts;
             }
             self.sequences.insert(row.sequence, sequence);
         }
@@ -152,9 +169,15 @@ impl Backend for MlxBackend {
     fn collect(&mut self) -> Result<StepOutput, StepError> {
         let flight = self.in_flight.pop_front();
         let flight = flight.ok_or_else(|| StepError::Mismatch { detail: "no step is in flight".into() })?;
+        let ids: Vec<_> = flight.rows.iter().map(|row| row.sequence).collect();
         let verified: Vec<_> =
             flight.rows.iter().filter(|row| row.has_drafts()).map(|row| (row.sequence, row.drafts.len())).collect();
         let output = flight.finish();
+        if output.is_err() {
+            // Blocks that others have of these runs may be half written.
+            let failed = ids.iter().filter_map(|id| self.sequences.get(id));
+            failed.flat_map(|sequence| sequence.cache.written()).for_each(|run| run.lose());
+        }
         if let Some(next) = self.in_flight.front_mut() {
             next.start();
         }
@@ -171,7 +194,11 @@ impl Backend for MlxBackend {
 
     fn close(&mut self, id: SequenceId) {
         self.drafter.iter_mut().for_each(|drafter| drafter.close(id));
-        self.sequences.remove(&id);
+        if let Some(sequence) = self.sequences.remove(&id) {
+            let runs = sequence.cache.runs().map(Rc::clone).collect();
+            drop(sequence);
+            kept::shrink(runs);
+        }
         if self.sequences.is_empty()
             && let Err(error) = mx::clear_cache()
         {
@@ -183,9 +210,62 @@ impl Backend for MlxBackend {
         let (active, cached) = mx::memory();
         active + cached
     }
+
+    fn keep(&mut self, id: SequenceId, block: BlockId, positions: Range<usize>) -> Result<(), StepError> {
+        let sequence = self.sequences.get(&id).ok_or_else(|| mismatch(id, "is not open"))?;
+        if positions.is_empty() || positions.end > sequence.cache.n_positions() {
+            let n = sequence.cache.n_positions();
+            return Err(mismatch(id, &format!("holds {n} positions, {positions:?} are to be kept")));
+        }
+        self.kept.insert_block(block, sequence.cache.pieces(&positions))
+    }
+
+    fn snapshot(&mut self, id: SequenceId, snapshot: SnapshotId) -> Result<(), StepError> {
+        let sequence = self.sequences.get(&id).ok_or_else(|| mismatch(id, "is not open"))?;
+        let taken = sequence.cache.snapshot().map_err(step_error)?;
+        let arrays: Vec<_> = taken.arrays().cloned().collect();
+        self.kept.insert_snapshot(snapshot, taken)?;
+        match self.in_flight.back_mut() {
+            // Computed with the step, before the next one writes what is copied here.
+            Some(flight) if flight.start == Start::Waiting => flight.state.extend(arrays),
+            _ => mx::async_eval(&arrays.iter().collect::<Vec<_>>()).map_err(step_error)?,
+        }
+        Ok(())
+    }
+
+    fn forget(&mut self, kept: &[Kept]) {
+        self.kept.forget(kept);
+    }
+
+    fn export(&mut self, kept: Kept) -> Result<Vec<u8>, StepError> {
+        let bytes = match kept {
+            Kept::Block(id) => self.owner().export_block(self.kept.block(id)?),
+            Kept::Snapshot(id) => self.owner().export_snapshot(self.kept.snapshot(id)?),
+        };
+        bytes.map_err(kept::bytes_error)
+    }
+
+    fn import(&mut self, kept: Kept, bytes: &[u8]) -> Result<(), StepError> {
+        match kept {
+            Kept::Block(id) => {
+                let pieces = self.owner().import_block(bytes).map_err(kept::bytes_error)?;
+                self.kept.insert_block(id, pieces)
+            }
+            Kept::Snapshot(id) => {
+                let snapshot = self.owner().import_snapshot(bytes).map_err(kept::bytes_error)?;
+                self.kept.insert_snapshot(id, snapshot)
+            }
+        }
+    }
 }
 
 impl MlxBackend {
+    /// Whom exported state belongs to.
+    fn owner(&self) -> Owner<'_> {
+        let Self { info, layout, template, .. } = self;
+        Owner { fingerprint: &info.fingerprint, n_context: info.n_context, layout, template }
+    }
+
     /// Refuses a step that does not fit the state, before anything has changed.
     fn check(&self, step: &Step) -> Result<(), StepError> {
         if step.rows.is_empty() || self.in_flight.len() >= N_IN_FLIGHT_MAX {
@@ -199,8 +279,9 @@ impl MlxBackend {
             if !seen.insert(id) {
                 return Err(mismatch(id, "has two rows"));
             }
-            if row.start != sequence.n_positions {
-                let detail = format!("starts at {}, but its cache holds {}", row.start, sequence.n_positions);
+            let n_positions = sequence.cache.n_positions();
+            if row.start != n_positions {
+                let detail = format!("starts at {}, but its cache holds {n_positions}", row.start);
                 return Err(mismatch(id, &detail));
             }
             self.check_row(row)?;
@@ -235,151 +316,6 @@ impl MlxBackend {
         let flight = self.in_flight.back()?;
         let row = flight.rows.iter().find(|row| row.sequence == id && row.draws.len() == 1)?;
         Some((&flight.sampled.as_ref()?.tokens, row.draws.start))
-    }
-
-    /// Builds the step's graph; `sequences` are those of its rows, in order.
-    fn build(&self, step: &Step, sequences: &mut [Sequence]) -> mx::Result<Flight> {
-        let tokens = self.tokens(step)?;
-        let mut scores = vec![PromptScores::new(); step.rows.len()];
-        let mut last = Vec::new();
-        let mut start = 0;
-        for parts in cut(step, self.n_pass_max) {
-            let n = parts.iter().map(|part| part.len as i32).sum::<i32>();
-            let tokens = mx::slice(&tokens, &[Cut { axis: 0, start, stop: start + n }])?;
-            start += n;
-            let hidden = self.model.hidden(&tokens, &mut pass(step, &parts, sequences))?;
-            for part in &parts {
-                scores[part.row_idx].extend(self.score_part(&hidden, step, part, &sequences[part.row_idx])?);
-            }
-            last.extend(sampled_positions(&hidden, step, &parts)?);
-        }
-        let mut n_sampled = 0;
-        let rows = step.rows.iter().zip(sequences.iter()).zip(scores).map(|((row, sequence), prompt_scores)| {
-            let draws = n_sampled..n_sampled + row.output.draws().len();
-            n_sampled = draws.end;
-            let drafts = drafts(row).to_vec();
-            FlightRow { sequence: row.sequence, draws, drafts, n_top: sequence.sampling.n_logprobs, prompt_scores }
-        });
-        let rows = rows.collect();
-        let sampled = match last.as_slice() {
-            [] => None,
-            [last] => Some(self.sample(step, sequences, last)?),
-            last => Some(self.sample(step, sequences, &mx::concatenate(&last.iter().collect::<Vec<_>>(), 0)?)?),
-        };
-        Ok(Flight { rows, sampled, state: state(step, sequences), start: Start::Waiting })
-    }
-
-    /// `[T]`: the ids of all rows' tokens.
-    fn tokens(&self, step: &Step) -> mx::Result<Array> {
-        let mut parts: Vec<Array> = Vec::new();
-        let mut known: Vec<u32> = Vec::new();
-        for row in &step.rows {
-            match &row.input {
-                RowInput::Tokens(tokens) => known.extend(tokens),
-                RowInput::Pending => {
-                    if let Some((tokens, at)) = self.pending(row.sequence) {
-                        flush(&mut known, &mut parts);
-                        parts.push(mx::slice(tokens, &[Cut { axis: 0, start: at as i32, stop: at as i32 + 1 }])?);
-                    }
-                }
-            }
-        }
-        flush(&mut known, &mut parts);
-        match parts.as_slice() {
-            [part] => Ok(part.clone()),
-            parts => mx::concatenate(&parts.iter().collect::<Vec<_>>(), 0),
-        }
-    }
-
-    /// Samples from `[N, hidden]`, the positions of all draws.
-    fn sample(&self, step: &Step, sequences: &mut [Sequence], last: &Array) -> mx::Result<Sampled> {
-        let logits = self.model.logits(last)?;
-        let mut rows: Vec<_> = step
-            .rows
-            .iter()
-            .zip(sequences)
-            .filter(|(row, _)| !row.output.draws().is_empty())
-            .map(|(row, sequence)| {
-                let Sequence { sampling, counts, .. } = sequence;
-                SampleRow { options: sampling, draws: row.output.draws(), drafts: drafts(row), counts: counts.as_mut() }
-            })
-            .collect();
-        sample(&logits, &mut rows)
-    }
-
-    /// Scores of the targets at a part's positions.
-    fn score_part(&self, hidden: &Array, step: &Step, part: &Part, sequence: &Sequence) -> mx::Result<PromptScores> {
-        let RowOutput::Score { targets, .. } = &step.rows[part.row_idx].output else { return Ok(Vec::new()) };
-        let n_targets = targets.len();
-        let targets = &targets[part.first.min(n_targets)..(part.first + part.len).min(n_targets)];
-        self.score(hidden, part.start, targets, &sequence.sampling)
-    }
-
-    /// Scores of `targets` at the positions from `start` on, a bounded number of logits at a time. Waits for the device.
-    fn score(
-        &self,
-        hidden: &Array,
-        start: usize,
-        targets: &[TokenId],
-        sampling: &SamplingOptions,
-    ) -> mx::Result<PromptScores> {
-        let n_top = sampling.n_logprobs.unwrap_or(0);
-        let n_chunk = (N_SCORE_LOGITS_MAX / self.info.n_vocab).max(1);
-        let mut scores = Vec::with_capacity(targets.len());
-        for (chunk_idx, chunk) in targets.chunks(n_chunk).enumerate() {
-            let first = (start + chunk_idx * n_chunk) as i32;
-            let hidden = mx::slice(hidden, &[Cut { axis: 0, start: first, stop: first + chunk.len() as i32 }])?;
-            let tokens = Array::from_slice(chunk, &[chunk.len() as i32]);
-            let host = HostScores::read(&score(&self.model.logits(&hidden)?, &tokens, n_top)?)?;
-            scores.extend(chunk.iter().enumerate().map(|(at, &token)| host.at(at, token, n_top)));
-        }
-        Ok(scores)
-    }
-}
-
-fn pass<'a>(step: &Step, parts: &[Part], sequences: &'a mut [Sequence]) -> Pass<'a> {
-    let mut parts = parts.iter().peekable();
-    let rows = sequences.iter_mut().enumerate().filter_map(|(row_idx, sequence)| {
-        let part = parts.next_if(|part| part.row_idx == row_idx)?;
-        let row = &step.rows[row_idx];
-        let n_total = sequence.n_prompt.max(row.start + n_tokens(row));
-        let offset = row.start + part.first;
-        Some(PassRow { start: part.start, len: part.len, offset, n_total, caches: &mut sequence.caches })
-    });
-    Pass::new(rows.collect())
-}
-
-/// Of `[T, hidden]`, the positions of the pass that want a token, in order; `None` = there are none.
-fn sampled_positions(hidden: &Array, step: &Step, parts: &[Part]) -> mx::Result<Option<Array>> {
-    let drawn = parts.iter().flat_map(|&Part { row_idx, first, len, start }| {
-        let row = &step.rows[row_idx];
-        let first_drawn = n_tokens(row) - row.output.draws().len();
-        (first_drawn.max(first)..first + len).map(move |at| (start + at - first) as i32)
-    });
-    let at: Vec<i32> = drawn.collect();
-    match at.len() {
-        0 => Ok(None),
-        n if n == hidden.dim(0) as usize => Ok(Some(hidden.clone())),
-        n => mx::take(hidden, &Array::from_slice(&at, &[n as i32]), 0).map(Some),
-    }
-}
-
-/// What a flight must compute besides its outputs.
-fn state(step: &Step, sequences: &[Sequence]) -> Vec<Array> {
-    let mut state = Vec::new();
-    for (row, sequence) in step.rows.iter().zip(sequences) {
-        if row.output.draws().is_empty() {
-            state.extend(sequence.caches.iter().flat_map(KvCache::arrays).cloned());
-        }
-        state.extend(sequence.counts.iter().map(|counts| counts.array().clone()));
-    }
-    state
-}
-
-fn flush(known: &mut Vec<u32>, parts: &mut Vec<Array>) {
-    if !known.is_empty() {
-        parts.push(Array::from_slice(known, &[known.len() as i32]));
-        known.clear();
     }
 }
 

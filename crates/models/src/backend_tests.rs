@@ -13,7 +13,7 @@ use crate::mx;
 pub(super) fn backend(name: &str) -> MlxBackend {
     let dir = tempfile::tempdir().unwrap();
     Fixture::read(name).write(dir.path());
-    let options = LoadOptions { precision: Precision::Auto };
+    let options = LoadOptions { precision: Precision::Auto, ..LoadOptions::default() };
     MlxBackend::load(dir.path(), &options, &mut |_| {}).unwrap()
 }
 

@@ -1,76 +1,174 @@
-use super::{Held, KvCache};
+//! Sequences that share, branch, go on and are cut back, against lists of what each must hold.
+
+use std::rc::Rc;
+
+use super::run::Piece;
+use super::{CacheKind, KvQuantization, Layout, SequenceCache, Stored, join};
 use crate::fixtures::uniforms;
-use crate::mx::{self, Array};
+use crate::mx::{self, Array, Dtype};
 
-const N_HEADS: i32 = 2;
-const HEAD_DIM: i32 = 4;
+const DIM: i32 = 64;
 
-/// The plain cache: every position's keys (values are their negation), as one list of vectors a head.
-#[derive(Default)]
-struct Concat {
-    heads: [Vec<[f32; HEAD_DIM as usize]>; N_HEADS as usize],
+/// A sequence and the number that each of its positions holds.
+struct Checked {
+    cache: SequenceCache,
+    numbers: Vec<f32>,
 }
 
-impl Concat {
-    fn append(&mut self, n: usize, numbers: &mut impl Iterator<Item = f32>) -> Array {
-        let mut new = Vec::new();
-        for head in &mut self.heads {
-            for _ in 0..n {
-                let vector = std::array::from_fn(|_| numbers.next().unwrap());
-                head.push(vector);
-                new.extend(vector);
-            }
+impl Checked {
+    fn append(&mut self, numbers: &[f32]) {
+        self.cache.begin(numbers.len());
+        let elements = |sign: f32| numbers.iter().flat_map(move |number| vec![number * sign; DIM as usize]);
+        let kv: Vec<f32> = elements(1.0).chain(elements(-1.0)).collect();
+        let kv = Array::from_slice(&kv, &[2, numbers.len() as i32, DIM]);
+        for layer_idx in 0..self.cache.layout.kinds().len() {
+            assert!(self.cache.append(layer_idx, &kv).unwrap().is_none());
         }
-        Array::from_slice(&new, &[N_HEADS, n as i32, HEAD_DIM])
+        self.numbers.extend(numbers);
     }
 
-    fn from(&self, start: usize) -> Vec<f32> {
-        self.heads.iter().flat_map(|head| head[start..].iter().flatten().copied()).collect()
+    fn check(&self, what: &str) {
+        assert_eq!(self.cache.n_positions(), self.numbers.len(), "{what}");
+        for layer_idx in 0..self.cache.layout.kinds().len() {
+            let mut end = 0;
+            for stretch in self.cache.stretches(layer_idx).unwrap() {
+                assert_eq!(stretch.range.start, end, "{what}");
+                end = stretch.range.end;
+                let expected = &self.numbers[stretch.range.clone()];
+                assert_eq!(firsts(&stretch.keys), expected, "{what}, keys of {:?}", stretch.range);
+                assert_eq!(firsts(&stretch.values), expected.iter().map(|v| -v).collect::<Vec<_>>(), "{what}");
+            }
+            assert_eq!(end, self.numbers.len(), "{what}");
+        }
     }
 }
 
-/// Random appends and trims; what the cache returns is what the plain one holds of the visible positions.
-fn check(name: &str, window: Option<usize>) {
-    let mut numbers = uniforms(name);
-    let (mut cache, mut plain) = (KvCache::new(window), Concat::default());
-    for _ in 0..120 {
-        let n_held = plain.heads[0].len();
-        let dice = numbers.next().unwrap();
-        if dice < 0.15 && n_held > 3 {
-            let n_kept = n_held - (numbers.next().unwrap() * 4.0) as usize;
-            if cache.trim(n_kept) {
-                plain.heads.iter_mut().for_each(|head| head.truncate(n_kept));
-            } else {
-                // Too far back for the window: a sequence starts anew.
-                (cache, plain) = (KvCache::new(window), Concat::default());
+/// The first element of each position. Packing keeps numbers that are equal in all of their group.
+fn firsts(stored: &Stored) -> Vec<f32> {
+    let dense = match stored {
+        Stored::Dense(array) => array.clone(),
+        Stored::Packed(packed) => mx::dequantize(packed, Dtype::Float32).unwrap(),
+    };
+    mx::to_f32(&dense).unwrap().chunks(DIM as usize).map(|position| position[0]).collect()
+}
+
+/// Blocks of a sequence, and what they hold.
+struct Block {
+    pieces: Vec<Piece>,
+    prefix: Vec<f32>,
+}
+
+fn check(name: &str, quantization: Option<KvQuantization>) {
+    let layout = Layout::new(&[CacheKind::Full; 2], quantization);
+    let mut dice = uniforms(name);
+    let mut roll = move |n: usize| (dice.next().unwrap() * n as f32) as usize;
+    let mut sequences = vec![];
+    let mut blocks: Vec<Block> = vec![];
+    for at in 0..150 {
+        let n_new = 1 + if roll(3) == 0 { roll(150) } else { roll(3) };
+        let numbers: Vec<f32> = (0..n_new).map(|i| (at * 7 + i) as f32).collect();
+        match roll(6) {
+            0 => sequences.push(Checked { cache: SequenceCache::new(&layout), numbers: vec![] }),
+            1 if !blocks.is_empty() => {
+                let Block { pieces, prefix } = &blocks[roll(blocks.len())];
+                let n_taken = prefix.len() - if roll(2) == 0 { 0 } else { roll(prefix.len()) };
+                let taken = join::merge(pieces.iter().filter_map(|piece| piece.clip(&(0..n_taken))));
+                let (cache, numbers) = (SequenceCache::on(&layout, taken), prefix[..n_taken].to_vec());
+                sequences.push(Checked { cache, numbers });
             }
+            2 if !sequences.is_empty() => {
+                let sequence = &sequences[roll(sequences.len())];
+                if !sequence.numbers.is_empty() {
+                    let n_kept = 1 + roll(sequence.numbers.len());
+                    let pieces = sequence.cache.pieces(&(0..n_kept));
+                    blocks.push(Block { pieces, prefix: sequence.numbers[..n_kept].to_vec() });
+                }
+            }
+            3 if !sequences.is_empty() => {
+                let at = roll(sequences.len());
+                let sequence = &mut sequences[at];
+                let n_kept = sequence.numbers.len() - roll(sequence.numbers.len().min(40) + 1);
+                assert!(sequence.cache.cut_back(n_kept));
+                sequence.numbers.truncate(n_kept);
+            }
+            4 if sequences.len() > 4 => {
+                let at = roll(sequences.len());
+                let runs: Vec<_> = sequences.swap_remove(at).cache.runs().map(Rc::clone).collect();
+                runs.iter().for_each(|run| run.shrink().unwrap());
+                if blocks.len() > 5 {
+                    let at = roll(blocks.len());
+                    drop(blocks.swap_remove(at));
+                    runs.iter().for_each(|run| run.shrink().unwrap());
+                }
+            }
+            _ if !sequences.is_empty() => {
+                let at = roll(sequences.len());
+                sequences[at].append(&numbers);
+            }
+            _ => {}
         }
-        let n_new = if dice < 0.6 { 1 } else { 1 + (numbers.next().unwrap() * 90.0) as usize };
-        let n_held = plain.heads[0].len();
-        let keys = plain.append(n_new, &mut numbers);
-        let values = mx::subtract(&mx::scalar(0.0), &keys).unwrap();
-        let Held { keys, values, start } = cache.update(&keys, &values).unwrap();
-        assert_eq!(start, window.map_or(0, |window| (n_held + 1).saturating_sub(window)), "{name}");
-        let expected = plain.from(start);
-        assert_eq!(mx::to_f32(&keys).unwrap(), expected, "{name}");
-        assert_eq!(mx::to_f32(&values).unwrap(), expected.iter().map(|v| 0.0 - v).collect::<Vec<_>>(), "{name}");
+        if at % 5 == 0 {
+            sequences.iter().for_each(|sequence| sequence.check(&format!("{name}, step {at}")));
+        }
+    }
+    assert!(sequences.iter().any(|sequence| !sequence.numbers.is_empty()));
+}
+
+#[test]
+fn sequences_that_share_storage_hold_what_separate_ones_do() {
+    for run in 0..4 {
+        check(&format!("dense {run}"), None);
+    }
+    check("packed", Some(KvQuantization { bits: 8, min_length: 0 }));
+    check("packed later", Some(KvQuantization { bits: 4, min_length: 37 }));
+}
+
+#[test]
+fn a_step_that_failed_leaves_no_trace() {
+    for quantization in [None, Some(KvQuantization { bits: 8, min_length: 12 })] {
+        let layout = Layout::new(&[CacheKind::Full; 2], quantization);
+        let mut sequence = Checked { cache: SequenceCache::new(&layout), numbers: vec![] };
+        for n in [3, 1, 70, 1] {
+            let numbers = sequence.numbers.clone();
+            let saved = sequence.cache.save();
+            sequence.append(&vec![5.0; n + 20]);
+            sequence.cache.restore(saved);
+            sequence.numbers = numbers;
+            sequence.check("undone");
+            sequence.append(&vec![n as f32; n]);
+            sequence.check("done again");
+        }
     }
 }
 
 #[test]
-fn cache_holds_what_a_plain_one_does() {
-    for window in [None, Some(1), Some(7), Some(64), Some(256), Some(300)] {
-        check(&format!("cache with window {window:?}"), window);
+fn a_conversation_stays_in_one_run() {
+    let layout = Layout::new(&[CacheKind::Full], None);
+    let mut sequence = Checked { cache: SequenceCache::new(&layout), numbers: vec![] };
+    for turn in 0..5 {
+        sequence.append(&vec![turn as f32; 100]);
+        let kept = sequence.cache.pieces(&(0..sequence.numbers.len()));
+        let numbers = sequence.numbers.clone();
+        drop(sequence);
+        sequence = Checked { cache: SequenceCache::on(&layout, join::merge(kept)), numbers };
+        assert_eq!(sequence.cache.stretches(0).unwrap().len(), 1);
     }
+    sequence.check("all turns");
 }
 
 #[test]
-fn rotating_cache_stays_bounded() {
-    let mut cache = KvCache::new(Some(64));
-    let new = Array::from_slice(&[1.0_f32; 8], &[2, 1, 4]);
-    for _ in 0..2000 {
-        let held = cache.update(&new, &new).unwrap();
-        mx::eval(&[&held.keys, &held.values]).unwrap();
-    }
-    assert!(cache.arrays().all(|buffer| buffer.dim(1) <= 512), "a window of 64 needs no more than two blocks");
+fn scattered_pieces_are_copied_together() {
+    let layout = Layout::new(&[CacheKind::Full], None);
+    let blocks: Vec<Piece> = (0..6)
+        .flat_map(|block_idx| {
+            let mut cache = Checked { cache: SequenceCache::new(&layout), numbers: vec![] };
+            cache.append(&(0..60).map(|i| i as f32).collect::<Vec<_>>());
+            cache.cache.pieces(&(block_idx * 10..block_idx * 10 + 10))
+        })
+        .collect();
+    assert_eq!(join::scattered(&blocks), Some(0..6));
+    assert_eq!(join::scattered(&blocks[..2]), None);
+    let run = join::copied(&blocks).unwrap().unwrap();
+    let cache = SequenceCache::on(&layout, vec![Piece::new(run, 0..60)]);
+    Checked { cache, numbers: (0..60).map(|i| i as f32).collect() }.check("copied");
 }

@@ -39,6 +39,11 @@ impl ConfigFile {
         self.has_other_parts
     }
 
+    /// Its content, whatever its layout.
+    pub fn text(&self) -> String {
+        self.value.to_string()
+    }
+
     /// The architecture's name.
     pub fn model_type(&self) -> LoadResult<&str> {
         self.value.get("model_type").and_then(Value::as_str).ok_or_else(|| self.error("it has no model_type"))

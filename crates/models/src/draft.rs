@@ -2,11 +2,12 @@
 //! follow what the large model's sequences turned out to be. Whatever it drafts, the large model's output stays the same.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use tokbar_engine::{DraftAsk, Draw, SamplingOptions, SequenceId, TokenId};
 
-use crate::cache::KvCache;
+use crate::cache::{Layout, SequenceCache};
 use crate::families::Model;
 use crate::mx::{self, Array};
 use crate::pass::{Pass, PassRow};
@@ -19,6 +20,7 @@ const N_CATCH_UP_MAX: usize = 512;
 /// A draft model with what it knows of each sequence.
 pub struct DraftModel {
     model: Box<dyn Model>,
+    layout: Rc<Layout>,
     n_vocab: usize,
     n_context: usize,
     followers: HashMap<SequenceId, Follower>,
@@ -26,7 +28,7 @@ pub struct DraftModel {
 
 /// What the draft model has computed of one sequence.
 struct Follower {
-    caches: Vec<KvCache>,
+    cache: SequenceCache,
     /// Position of the first token computed: a drafter may do without what lies before.
     start: usize,
     /// The tokens from `start` on that the caches hold.
@@ -46,7 +48,7 @@ impl DraftModel {
     /// Drafts with `model`.
     pub fn new(model: Box<dyn Model>) -> Self {
         let (n_vocab, n_context) = (model.sizes().n_vocab, model.sizes().n_context);
-        Self { model, n_vocab, n_context, followers: HashMap::new() }
+        Self { layout: Layout::new(&model.sizes().caches, None), model, n_vocab, n_context, followers: HashMap::new() }
     }
 
     /// Forgets a sequence.
@@ -105,8 +107,8 @@ impl DraftModel {
             (is_near && has_room && follower.cut_back(n_shared)).then_some(follower)
         });
         let follower = follower.unwrap_or_else(|| {
-            let caches = self.model.sizes().windows.iter().map(|window| KvCache::new(*window)).collect();
-            Follower { caches, start: n_tokens - self.n_recent(ask), tokens: Vec::new() }
+            let cache = SequenceCache::new(&self.layout);
+            Follower { cache, start: n_tokens - self.n_recent(ask), tokens: Vec::new() }
         });
         let n_behind = n_tokens - follower.start - follower.tokens.len();
         // Without penalties: their counts would have to follow, too, and a draft need not be right.
@@ -120,7 +122,7 @@ impl DraftModel {
             let len = if round == 0 { run.n_behind } else { 1 };
             let offset = run.follower.tokens.len() + if round == 0 { 0 } else { run.n_behind + round - 1 };
             let n_total = offset + len;
-            rows.push(PassRow { start, len, offset, n_total, caches: &mut run.follower.caches });
+            rows.push(PassRow { start, len, offset, n_total, cache: &mut run.follower.cache });
             start += len;
             ends.push(start as i32 - 1);
         }
@@ -142,11 +144,7 @@ impl Follower {
     /// Keeps the first `n` tokens. Returns whether the caches could take the others back.
     fn cut_back(&mut self, n: usize) -> bool {
         self.tokens.truncate(n);
-        let mut is_whole = true;
-        for cache in &mut self.caches {
-            is_whole &= cache.trim(n);
-        }
-        is_whole
+        self.cache.cut_back(n)
     }
 }
 

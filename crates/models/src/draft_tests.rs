@@ -36,7 +36,8 @@ fn a_drafter_that_followed_drafts_as_one_that_starts_anew() {
             let own: Vec<_> = chosen.iter().map(|&at| Arc::clone(&samplings[at])).collect();
             let drafts = following.draft(&asks, &own).unwrap();
             for ((ask, sampling), draft) in asks.iter().zip(&own).zip(&drafts) {
-                let mut fresh = DraftModel { followers: Default::default(), ..following };
+                let layout = following.layout.clone();
+                let mut fresh = DraftModel { followers: Default::default(), layout, ..following };
                 let alone = fresh.draft(std::slice::from_ref(ask), std::slice::from_ref(sampling)).unwrap();
                 assert_eq!(&alone[0], draft, "{name}: turn {turn}, {:?}", ask.sequence);
                 following.model = fresh.model;

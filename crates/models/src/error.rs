@@ -106,6 +106,12 @@ pub enum LoadError {
         /// What is wrong and what would do.
         detail: String,
     },
+    /// The KV cache cannot be packed as asked.
+    #[error("the KV cache cannot be quantized: {detail}; load the model without KV quantization")]
+    KvQuantization {
+        /// What is wrong.
+        detail: String,
+    },
     /// MLX refused.
     #[error("MLX failed while loading: {what}")]
     Mlx {

@@ -1,5 +1,6 @@
 //! The families, by `model_type`.
 
+use crate::cache::CacheKind;
 use crate::config::ConfigFile;
 use crate::mx::{Array, Result};
 use crate::pass::Pass;
@@ -52,8 +53,8 @@ pub struct Sizes {
     pub n_context: usize,
     /// Elements of keys and values that one position costs in all layers that keep every position.
     pub n_kv_elements: usize,
-    /// How far back each layer sees, itself included; `None` = everything.
-    pub windows: Vec<Option<usize>>,
+    /// What each layer remembers.
+    pub caches: Vec<CacheKind>,
 }
 
 /// One row of the table.

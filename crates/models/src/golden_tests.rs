@@ -1,6 +1,6 @@
 //! Every golden, by every way of computing it and every way of cutting its sequences into steps.
 
-use crate::cache::KvCache;
+use crate::cache::{Layout, SequenceCache};
 use crate::config::ConfigFile;
 use crate::families::{FAMILIES, Model};
 use crate::fixtures::{Fixture, Sequence, golden_dir};
@@ -84,20 +84,21 @@ fn check(name: &str) -> Vec<String> {
 /// Largest error of a logit when the sequences run by the schedule.
 fn run(model: &dyn Model, sequences: &[Sequence], schedule: &Schedule) -> f32 {
     let n_vocab = model.sizes().n_vocab;
-    let mut caches: Vec<Vec<KvCache>> = sequences.iter().map(|_| caches(model)).collect();
+    let layout = Layout::new(&model.sizes().caches, None);
+    let mut caches: Vec<_> = sequences.iter().map(|_| SequenceCache::new(&layout)).collect();
     let mut logits: Vec<Vec<f32>> = vec![Vec::new(); sequences.len()];
     for step_idx in 0.. {
         let mut rows = Vec::new();
         let mut tokens: Vec<u32> = Vec::new();
         let mut lengths = Vec::new();
-        for (row_idx, (sequence, caches)) in sequences.iter().zip(&mut caches).enumerate() {
+        for (row_idx, (sequence, cache)) in sequences.iter().zip(&mut caches).enumerate() {
             let offset = logits[row_idx].len() / n_vocab;
             let chunk = next_chunk(sequence, offset, schedule.n_chunk);
             if step_idx < row_idx * schedule.n_apart || chunk.is_empty() {
                 continue;
             }
             let n_total = sequence.prompt.len().max(offset + chunk.len());
-            rows.push(PassRow { start: tokens.len(), len: chunk.len(), offset, n_total, caches });
+            rows.push(PassRow { start: tokens.len(), len: chunk.len(), offset, n_total, cache });
             lengths.push((row_idx, chunk.len()));
             tokens.extend(chunk);
         }
@@ -118,10 +119,6 @@ fn run(model: &dyn Model, sequences: &[Sequence], schedule: &Schedule) -> f32 {
     }
     let errors = sequences.iter().zip(&logits).map(|(sequence, logits)| largest_error(sequence, logits, n_vocab));
     errors.fold(0.0, |a: f32, b| if b.is_nan() { b } else { a.max(b) })
-}
-
-fn caches(model: &dyn Model) -> Vec<KvCache> {
-    model.sizes().windows.iter().map(|window| KvCache::new(*window)).collect()
 }
 
 /// Prompt tokens up to `n_max`, or one of the continuation.

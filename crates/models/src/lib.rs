@@ -7,6 +7,7 @@ mod cut;
 mod draft;
 mod error;
 mod families;
+mod fingerprint;
 mod flight;
 mod layers;
 mod load;
@@ -17,6 +18,7 @@ mod tower;
 mod weights;
 
 pub use backend::MlxBackend;
+pub use cache::KvQuantization;
 pub use error::LoadError;
 use error::LoadResult;
 pub use load::{LoadOptions, ModelSummary, Precision};

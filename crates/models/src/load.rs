@@ -5,8 +5,11 @@ use std::path::Path;
 use tokbar_engine::ModelInfo;
 use tokbar_hub::safetensors::{Dtype as StoredDtype, TensorInfo};
 
+use crate::cache::rotating::N_SLACK;
+use crate::cache::{CacheKind, KvQuantization};
 use crate::config::{ConfigFile, Mode, Quantization};
 use crate::families::{self, Model, Sizes};
+use crate::fingerprint::{Traits, fingerprint};
 use crate::mx::{self, Device, Dtype};
 use crate::weights::{Compute, Kernels, LoadProgress, PackedWeights, WeightFiles};
 use crate::{LoadError, LoadResult};
@@ -16,6 +19,8 @@ use crate::{LoadError, LoadResult};
 pub struct LoadOptions {
     /// What the weights are computed in.
     pub precision: Precision,
+    /// Whether KV is packed.
+    pub kv_quantization: Option<KvQuantization>,
 }
 
 /// What weights are computed in.
@@ -56,8 +61,8 @@ pub(crate) struct Loaded {
 /// Allocator cache kept between steps. Enough for the temporaries of a decode step, small beside any model.
 const N_CACHE_BYTES: usize = 64 << 20;
 
-/// Most drafts of a row: far less than what a rotating cache keeps beyond its window, so that all can be taken back.
-const N_DRAFTS_MAX: usize = 32;
+/// Most drafts of a row: what a rotating cache keeps beyond its window, so that all can be taken back.
+const N_DRAFTS_MAX: usize = N_SLACK;
 
 /// Part of the free memory that unpacked weights may take.
 const FREE_MEMORY_PART: f64 = 0.7;
@@ -77,7 +82,11 @@ pub(crate) fn load(dir: &Path, options: &LoadOptions, progress: &mut dyn FnMut(L
     let plan = Plan::new(options.precision, device, n_params, &files);
     let (model, weight_bytes) = build(&config, &files, plan.compute, progress)?;
     mx::clear_cache()?;
+    let kv_quantization = options.kv_quantization;
+    let traits = Traits { config: &config, files: &files, compute: plan.compute, device, kv_quantization };
+    let fingerprint = fingerprint(&traits)?;
     let info = model_info(model.sizes(), config.eos()?, plan.dtype_bytes(), weight_bytes);
+    let info = ModelInfo { fingerprint, ..info };
     let mut notes = plan.notes;
     if config.has_other_parts() {
         notes.push("only the text part is loaded; the parts for images or sound are left out".to_owned());
@@ -118,7 +127,7 @@ fn model_info(sizes: &Sizes, eos: Vec<u32>, n_item_bytes: usize, weight_bytes: u
         eos,
         kv_bytes_per_token: sizes.n_kv_elements * n_item_bytes,
         weight_bytes,
-        n_drafts_max: N_DRAFTS_MAX,
+        n_drafts_max: if sizes.caches.contains(&CacheKind::State) { 0 } else { N_DRAFTS_MAX },
         ..ModelInfo::default()
     }
 }

@@ -97,7 +97,9 @@ fn a_summary_says_what_was_loaded() {
         let dir = tempfile::tempdir().unwrap();
         Fixture::read(name).write(dir.path());
         let mut seen = Vec::new();
-        let loaded = load(dir.path(), &LoadOptions { precision }, &mut |progress| seen.push(progress)).unwrap();
+        let loaded =
+            load(dir.path(), &LoadOptions { precision, ..LoadOptions::default() }, &mut |progress| seen.push(progress))
+                .unwrap();
         let last = seen.last().unwrap();
         assert_eq!(last.n_bytes, last.n_bytes_total, "progress reaches its end");
         (loaded.summary, loaded.info)

@@ -16,12 +16,10 @@ mod ops;
 mod quantized;
 
 pub use fast::{Mask, Pairs, attention, layer_norm, rms_norm, rope};
-pub use files::load_safetensors;
+pub use files::{from_bytes, item_size, load_safetensors, to_bytes};
 pub use gather::{Order, gather_mm, gather_qmm};
 pub use ops::*; // Every operation is part of the door.
-#[cfg(test)]
-pub use quantized::quantize;
-pub use quantized::{Packed, Packing, dequantize, quantized_matmul};
+pub use quantized::{Packed, Packing, dequantize, quantize, quantized_matmul, quantized_matmul_rows};
 
 pub use mlx_rs::{Array, Dtype};
 
@@ -177,6 +175,13 @@ pub fn to_f32(a: &Array) -> Result<Vec<f32>> {
 pub fn to_u32(a: &Array) -> Result<Vec<u32>> {
     let a = if a.dtype() == Dtype::Uint32 { contiguous(a)? } else { contiguous(&cast(a, Dtype::Uint32)?)? };
     a.to_vec_exact::<u32>().map_err(|error| Error { what: error.to_string() })
+}
+
+/// Where an evaluated array's elements are.
+#[cfg(test)]
+pub fn address(a: &Array) -> usize {
+    // SAFETY: the handle is valid for the call; the pointer is not followed.
+    unsafe { sys::mlx_array_data_uint8(a.as_ptr()) as usize }
 }
 
 /// Apple's clock, which `mlx_rs` links against for random seeds.

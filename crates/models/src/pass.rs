@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use crate::cache::KvCache;
+use crate::cache::SequenceCache;
 use crate::layers::rope::{Place, Spec, Table};
 use crate::mx::{Array, Result};
 
@@ -25,8 +25,8 @@ pub struct PassRow<'a> {
     pub offset: usize,
     /// Prompt length, or what is computed after this pass if that is more.
     pub n_total: usize,
-    /// One cache a layer.
-    pub caches: &'a mut [KvCache],
+    /// The sequence's memory.
+    pub cache: &'a mut SequenceCache,
 }
 
 /// Queries `q_start..q_stop` over keys `k_start..k_stop`, by position; `window` bounds how far back a query sees.
@@ -45,8 +45,10 @@ pub struct Span {
 }
 
 impl<'a> Pass<'a> {
-    /// A pass over `rows`, whose tokens follow each other.
+    /// A pass over `rows`, whose tokens follow each other; makes room for them in the rows' caches.
     pub fn new(rows: Vec<PassRow<'a>>) -> Self {
+        let mut rows = rows;
+        rows.iter_mut().for_each(|row| row.cache.begin(row.len));
         let places = rows
             .iter()
             .flat_map(|row| (0..row.len).map(|i| Place { position: row.offset + i, n_total: row.n_total }))

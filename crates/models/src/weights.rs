@@ -82,6 +82,11 @@ impl WeightFiles {
         floats.into_iter().max_by_key(|&dtype| n_bytes(dtype)).unwrap_or(StoredDtype::F32)
     }
 
+    /// The files, in the order of their names.
+    pub fn paths(&self) -> &[PathBuf] {
+        &self.paths
+    }
+
     /// Declared tensors.
     pub fn infos(&self) -> &BTreeMap<String, TensorInfo> {
         &self.infos

@@ -2,7 +2,7 @@
 
 use tokbar_engine::{Row, RowInput, RowOutput, SequenceId, StepError, StepOutput, TokenId};
 
-use super::{MlxBackend, Sequence, mismatch};
+use super::{MlxBackend, mismatch};
 use crate::cut::n_tokens;
 use crate::flight::step_error;
 use crate::sample::n_mask_words;
@@ -39,7 +39,8 @@ impl MlxBackend {
     ) -> Result<(), StepError> {
         let Some(sequence) = self.sequences.get_mut(&id) else { return Ok(()) };
         let row = output.rows.iter().find(|row| row.sequence == id).ok_or_else(|| mismatch(id, "has no result"))?;
-        if !sequence.cut_back(sequence.n_positions + row.tokens.len() - (n_drafts + 1)) {
+        let n_positions = sequence.cache.n_positions() + row.tokens.len() - (n_drafts + 1);
+        if !sequence.cache.cut_back(n_positions) {
             return Err(mismatch(id, "has drafts that its cache cannot take back"));
         }
         if let Some(counts) = &mut sequence.counts {
@@ -47,18 +48,6 @@ impl MlxBackend {
             counts.add_known(&tokens).map_err(step_error)?;
         }
         Ok(())
-    }
-}
-
-impl Sequence {
-    /// Forgets the positions from `n_positions` on. Returns whether all that the next position sees is still there.
-    fn cut_back(&mut self, n_positions: usize) -> bool {
-        self.n_positions = n_positions;
-        let mut is_whole = true;
-        for cache in &mut self.caches {
-            is_whole &= cache.trim(n_positions);
-        }
-        is_whole
     }
 }
 

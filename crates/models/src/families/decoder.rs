@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use crate::LoadResult;
+use crate::cache::CacheKind;
 use crate::config::{ConfigFile, Limit};
 use crate::families::Sizes;
 use crate::layers::attention::AttentionShape;
@@ -111,7 +112,7 @@ impl Dims {
             n_vocab: self.vocab_size,
             n_context: self.max_position_embeddings,
             n_kv_elements: 2 * n_full.max(1) * self.n_kv_heads() * self.head_dim(),
-            windows,
+            caches: windows.into_iter().map(CacheKind::from).collect(),
         }
     }
 }

@@ -1,8 +1,10 @@
 //! Grouped-query attention (Ainslie et al. 2023) over each row's own KV cache.
 
-use crate::cache::Held;
+use std::ops::Range;
+
+use crate::cache::{Stored, Stretch};
 use crate::mx::{self, Array, Cut, Mask, Result};
-use crate::pass::{Pass, Span};
+use crate::pass::{Pass, PassRow, Span};
 use crate::weights::Kernels;
 
 /// Queries that the plain path scores at a time: bounds the score matrix and skips keys after the block.
@@ -66,47 +68,64 @@ impl Sdpa {
     }
 
     /// Appends the keys and values to the rows' caches and attends: `[T, Hq D]`.
+    ///
+    /// All rows write before any reads: rows may share storage, and what has been read cannot be written in place.
     pub fn forward(&self, heads: &Heads, pass: &mut Pass<'_>) -> Result<Array> {
-        if pass.n_rows() == 1 {
-            return self.row(heads, pass, 0);
-        }
-        let mut outputs = Vec::with_capacity(pass.n_rows());
-        for row_idx in 0..pass.n_rows() {
-            let row = pass.row(row_idx);
-            let cut = [Cut { axis: 0, start: row.start as i32, stop: (row.start + row.len) as i32 }];
-            let heads = Heads { qk: mx::slice(&heads.qk, &cut)?, values: mx::slice(&heads.values, &cut)? };
-            outputs.push(self.row(&heads, pass, row_idx)?);
-        }
-        mx::concatenate(&outputs.iter().collect::<Vec<_>>(), 0)
-    }
-
-    fn row(&self, heads: &Heads, pass: &mut Pass<'_>, row_idx: usize) -> Result<Array> {
-        let AttentionShape { n_heads, n_kv_heads, .. } = self.shape;
+        let AttentionShape { n_heads, n_kv_heads, head_dim, .. } = self.shape;
         let part = |start, stop| mx::slice(&heads.qk, &[Cut { axis: 1, start, stop }]);
         let queries = part(0, n_heads)?;
-        let keys = mx::transpose_axes(&part(n_heads, n_heads + n_kv_heads)?, &[1, 0, 2])?;
-        let values = mx::transpose_axes(&heads.values, &[1, 0, 2])?;
-        let row = pass.row(row_idx);
-        let offset = row.offset;
-        let held = row.caches[self.layer_idx].update(&keys, &values)?;
-        match self.kernels {
-            Kernels::Fused => self.fused(&queries, &held, offset, pass),
-            Kernels::Plain => self.plain(&queries, &held, offset, pass),
+        let kv = mx::concatenate(&[&part(n_heads, n_heads + n_kv_heads)?, &heads.values], 1)?;
+        let mut held = Vec::with_capacity(pass.n_rows());
+        for row_idx in 0..pass.n_rows() {
+            let row = pass.row(row_idx);
+            let kv = if row.len == 1 {
+                mx::reshape(&rows(&kv, row)?, &[2 * n_kv_heads, 1, head_dim])?
+            } else {
+                mx::transpose_axes(&rows(&kv, row)?, &[1, 0, 2])?
+            };
+            held.push(row.cache.append(self.layer_idx, &kv)?);
         }
+        let mut outputs = Vec::with_capacity(pass.n_rows());
+        for (row_idx, held) in held.into_iter().enumerate() {
+            let row = pass.row(row_idx);
+            let queries = rows(&queries, row)?;
+            let offset = row.offset;
+            let stretches = match held {
+                Some(held) => vec![Stretch::of_window(&held)?],
+                None => row.cache.stretches(self.layer_idx)?,
+            };
+            outputs.push(self.row(&queries, &stretches, offset, pass)?);
+        }
+        match outputs.as_slice() {
+            [output] => Ok(output.clone()),
+            outputs => mx::concatenate(&outputs.iter().collect::<Vec<_>>(), 0),
+        }
+    }
+
+    /// `[L, Hq, D]` queries of one row.
+    fn row(&self, queries: &Array, stretches: &[Stretch], offset: usize, pass: &mut Pass<'_>) -> Result<Array> {
+        if self.kernels == Kernels::Fused {
+            if let Some((keys, values)) = whole(stretches)? {
+                let start = stretches.first().map_or(0, |first| first.range.start);
+                return self.fused(queries, [&keys, &values], self.span(queries, offset, start), pass);
+            }
+            let queries = mx::multiply(queries, &mx::cast(&mx::scalar(self.shape.scale), queries.dtype())?)?;
+            return self.plain(&queries, stretches, offset, pass);
+        }
+        self.plain(queries, stretches, offset, pass)
+    }
+
+    fn span(&self, queries: &Array, offset: usize, k_start: usize) -> Span {
+        let q_stop = offset + queries.dim(0) as usize;
+        Span { q_start: offset, q_stop, k_start, k_stop: q_stop, window: self.shape.window }
     }
 
     /// `[L, Hq, D]` queries by MLX's own attention.
-    fn fused(&self, queries: &Array, held: &Held, offset: usize, pass: &mut Pass<'_>) -> Result<Array> {
-        let (n_q, n_k) = (queries.dim(0), held.keys.dim(1));
-        let span = Span {
-            q_start: offset,
-            q_stop: offset + n_q as usize,
-            k_start: held.start,
-            k_stop: held.start + n_k as usize,
-            window: self.shape.window,
-        };
+    fn fused(&self, queries: &Array, kv: [&Array; 2], span: Span, pass: &mut Pass<'_>) -> Result<Array> {
+        let n_q = queries.dim(0);
         let queries = mx::expand_dims(&mx::transpose_axes(queries, &[1, 0, 2])?, 0)?;
-        let (keys, values) = (mx::expand_dims(&held.keys, 0)?, mx::expand_dims(&held.values, 0)?);
+        let [keys, values] = kv;
+        let (keys, values) = (mx::expand_dims(keys, 0)?, mx::expand_dims(values, 0)?);
         let array;
         let mask = if span.is_full() {
             Mask::All
@@ -120,42 +139,33 @@ impl Sdpa {
         mx::reshape(&mx::transpose_axes(&out, &[0, 2, 1, 3])?, &[n_q, self.shape.n_heads * self.shape.head_dim])
     }
 
-    /// `[L, Hq, D]` queries by plain operations, some at a time.
-    fn plain(&self, queries: &Array, held: &Held, offset: usize, pass: &mut Pass<'_>) -> Result<Array> {
+    /// `[L, Hq, D]` queries by plain operations, some at a time; they carry the scale.
+    fn plain(&self, queries: &Array, stretches: &[Stretch], offset: usize, pass: &mut Pass<'_>) -> Result<Array> {
         let AttentionShape { n_heads, n_kv_heads, head_dim, window, .. } = self.shape;
         let n_q = queries.dim(0) as usize;
         let group = n_heads / n_kv_heads;
         if n_q == 1 {
             let queries = mx::reshape(queries, &[n_kv_heads, group, head_dim])?;
-            let scores = mx::matmul(&queries, &mx::transpose_axes(&held.keys, &[0, 2, 1])?)?;
-            let out = mx::matmul(&mx::softmax(&scores, -1)?, &held.values)?;
+            let out = self.attend(&queries, stretches, None)?;
             return mx::reshape(&out, &[1, n_heads * head_dim]);
         }
-        // [Hk, G, L, D] over [Hk, 1, S, D]
+        // [Hk, G, L, D]
         let queries = mx::reshape(queries, &[n_q as i32, n_kv_heads, group, head_dim])?;
         let queries = mx::transpose_axes(&queries, &[1, 2, 0, 3])?;
-        let keys = mx::expand_dims(&mx::transpose_axes(&held.keys, &[0, 2, 1])?, 1)?;
-        let values = mx::expand_dims(&held.values, 1)?;
+        let held = stretches.first().map_or(0, |first| first.range.start);
         let mut blocks = Vec::new();
         for first in (0..n_q).step_by(N_QUERY_BLOCK) {
             let last = (first + N_QUERY_BLOCK).min(n_q);
-            let visible = window.map_or(0, |window| (offset + first + 1).saturating_sub(window)).max(held.start);
-            let span = Span {
-                q_start: offset + first,
-                q_stop: offset + last,
-                k_start: visible,
-                k_stop: offset + last,
-                window,
-            };
+            let visible = window.map_or(0, |window| (offset + first + 1).saturating_sub(window)).max(held);
+            let stop = offset + last;
+            let span = Span { q_start: offset + first, q_stop: stop, k_start: visible, k_stop: stop, window };
             let queries = mx::slice(&queries, &[Cut { axis: 2, start: first as i32, stop: last as i32 }])?;
-            let (start, stop) = ((visible - held.start) as i32, (offset + last - held.start) as i32);
-            let keys = mx::slice(&keys, &[Cut { axis: 3, start, stop }])?;
-            let values = mx::slice(&values, &[Cut { axis: 2, start, stop }])?;
-            let mut scores = mx::matmul(&queries, &keys)?;
-            if !span.is_full() {
-                scores = mx::select(&pass.mask(span), &scores, &mx::scalar(f32::NEG_INFINITY))?;
-            }
-            let out = mx::matmul(&mx::softmax(&scores, -1)?, &values)?;
+            let n_block = (last - first) as i32;
+            let queries = mx::reshape(&queries, &[n_kv_heads, group * n_block, head_dim])?;
+            let seen = clip(stretches, &(visible..stop))?;
+            let mask = if span.is_full() { None } else { Some(pass.mask(span)) };
+            let out = self.attend(&queries, &seen, mask.as_ref())?;
+            let out = mx::reshape(&out, &[n_kv_heads, group, n_block, head_dim])?;
             blocks.push(mx::transpose_axes(&out, &[2, 0, 1, 3])?);
         }
         let out = match blocks.as_slice() {
@@ -164,4 +174,84 @@ impl Sdpa {
         };
         mx::reshape(&out, &[n_q as i32, n_heads * head_dim])
     }
+
+    /// `[Hk, G L, D]` queries over all positions of the stretches; `mask` is `[L, S]`.
+    fn attend(&self, queries: &Array, stretches: &[Stretch], mask: Option<&Array>) -> Result<Array> {
+        let scores = stretches.iter().map(|stretch| self.scores(queries, &stretch.keys)).collect::<Result<Vec<_>>>()?;
+        let mut scores = joined(&scores, -1)?;
+        if let Some(mask) = mask {
+            let (n_kv_heads, n_rows, n_k) = (scores.dim(0), scores.dim(1), scores.dim(2));
+            let n_q = mask.dim(0);
+            let by_query = mx::reshape(&scores, &[n_kv_heads, n_rows / n_q, n_q, n_k])?;
+            let masked = mx::select(mask, &by_query, &mx::cast(&mx::scalar(f32::NEG_INFINITY), scores.dtype())?)?;
+            scores = mx::reshape(&masked, &[n_kv_heads, n_rows, n_k])?;
+        }
+        let probs = mx::softmax(&scores, -1)?;
+        if let [stretch] = stretches {
+            return self.weigh(&probs, &stretch.values);
+        }
+        let mut sum: Option<Array> = None;
+        let mut start = 0;
+        for stretch in stretches {
+            let stop = start + stretch.range.len() as i32;
+            let out = self.weigh(&mx::slice(&probs, &[Cut { axis: 2, start, stop }])?, &stretch.values)?;
+            start = stop;
+            sum = Some(match sum {
+                Some(sum) => mx::add(&sum, &out)?,
+                None => out,
+            });
+        }
+        sum.ok_or_else(|| mx::Error { what: "attention over no positions".into() })
+    }
+
+    /// `queries @ keys^T`.
+    fn scores(&self, queries: &Array, keys: &Stored) -> Result<Array> {
+        match (keys, self.kernels) {
+            (Stored::Dense(keys), _) => mx::matmul(queries, &mx::transpose_axes(keys, &[0, 2, 1])?),
+            (Stored::Packed(keys), Kernels::Fused) => mx::quantized_matmul(queries, keys),
+            (Stored::Packed(keys), Kernels::Plain) => {
+                mx::matmul(queries, &mx::transpose_axes(&mx::dequantize(keys, queries.dtype())?, &[0, 2, 1])?)
+            }
+        }
+    }
+
+    /// `probs @ values`.
+    fn weigh(&self, probs: &Array, values: &Stored) -> Result<Array> {
+        match (values, self.kernels) {
+            (Stored::Dense(values), _) => mx::matmul(probs, values),
+            (Stored::Packed(values), Kernels::Fused) => mx::quantized_matmul_rows(probs, values),
+            (Stored::Packed(values), Kernels::Plain) => mx::matmul(probs, &mx::dequantize(values, probs.dtype())?),
+        }
+    }
+}
+
+/// A row's part of `[T, ..]`.
+fn rows(array: &Array, row: &PassRow<'_>) -> Result<Array> {
+    if row.start == 0 && row.len == array.dim(0) as usize {
+        return Ok(array.clone());
+    }
+    mx::slice(array, &[Cut { axis: 0, start: row.start as i32, stop: (row.start + row.len) as i32 }])
+}
+
+/// Keys and values of all stretches as one array each; `None` when any is packed.
+fn whole(stretches: &[Stretch]) -> Result<Option<(Array, Array)>> {
+    let dense = stretches.iter().map(|stretch| match (&stretch.keys, &stretch.values) {
+        (Stored::Dense(keys), Stored::Dense(values)) => Some((keys.clone(), values.clone())),
+        _ => None,
+    });
+    let Some((keys, values)) = dense.collect::<Option<(Vec<_>, Vec<_>)>>() else { return Ok(None) };
+    Ok(Some((joined(&keys, 1)?, joined(&values, 1)?)))
+}
+
+fn joined(arrays: &[Array], axis: i32) -> Result<Array> {
+    match arrays {
+        [array] => Ok(array.clone()),
+        arrays => mx::concatenate(&arrays.iter().collect::<Vec<_>>(), axis),
+    }
+}
+
+/// The positions of `range`, all of which the stretches hold.
+fn clip(stretches: &[Stretch], range: &Range<usize>) -> Result<Vec<Stretch>> {
+    let overlapping = stretches.iter().filter(|s| s.range.start < range.end && s.range.end > range.start);
+    overlapping.map(|stretch| stretch.clip(range)).collect()
 }

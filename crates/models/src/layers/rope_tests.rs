@@ -2,7 +2,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Rope, RopeConfig};
-use crate::cache::KvCache;
+use crate::cache::{Layout, SequenceCache};
 use crate::fixtures::{Numbers, Tensor, golden_dir};
 use crate::mx::{self, Array};
 use crate::pass::{Pass, PassRow};
@@ -30,14 +30,15 @@ fn error(case: &Case, input: &Array, kernels: Kernels, n_rows: usize) -> f32 {
     let (h, l) = (input.dim(1), input.dim(2));
     let heads = mx::transpose_axes(&mx::reshape(input, &[h, l, head_dim as i32]).unwrap(), &[1, 0, 2]).unwrap();
     let heads = mx::concatenate(&vec![&heads; n_rows], 0).unwrap();
-    let mut caches: Vec<KvCache> = (0..n_rows).map(|_| KvCache::new(None)).collect();
+    let layout = Layout::new(&[], None);
+    let mut caches: Vec<_> = (0..n_rows).map(|_| SequenceCache::new(&layout)).collect();
     let len = l as usize;
     let rows = caches.iter_mut().enumerate().map(|(row_idx, cache)| PassRow {
         start: row_idx * len,
         len,
         offset: case.offset,
         n_total: case.offset + len,
-        caches: std::slice::from_mut(cache),
+        cache,
     });
     let out = rope.forward(&heads, &mut Pass::new(rows.collect())).unwrap();
     let out = mx::to_f32(&mx::transpose_axes(&out, &[1, 0, 2]).unwrap()).unwrap();

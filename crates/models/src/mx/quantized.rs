@@ -4,9 +4,7 @@ use std::ffi::CStr;
 
 use mlx_sys as sys;
 
-use super::{Array, Dtype, NO_DTYPE, Result, cast, op};
-#[cfg(test)]
-use super::{Error, check, stream};
+use super::{Array, Dtype, Error, NO_DTYPE, Result, cast, check, op, stream};
 
 pub(super) fn some_int(value: i32) -> sys::mlx_optional_int {
     sys::mlx_optional_int { value, has_value: true }
@@ -53,13 +51,40 @@ impl Packed {
 
 /// `x @ w^T` with a packed `w`.
 pub fn quantized_matmul(x: &Array, w: &Packed) -> Result<Array> {
+    multiply(x, w, Side::Columns)
+}
+
+/// `x @ w` with a packed `w`.
+pub fn quantized_matmul_rows(x: &Array, w: &Packed) -> Result<Array> {
+    multiply(x, w, Side::Rows)
+}
+
+/// What a row of the result sums over.
+#[derive(PartialEq)]
+enum Side {
+    Rows,
+    Columns,
+}
+
+fn multiply(x: &Array, w: &Packed, side: Side) -> Result<Array> {
     let Packing { group_size, bits, mode } = w.packing;
     // SAFETY: handles are valid for the call; an empty handle stands for "none".
     op(|out, s| unsafe {
         let biases = w.biases.as_ref().map_or(sys::mlx_array_new(), Array::as_ptr);
         let (x, weight, scales) = (x.as_ptr(), w.weight.as_ptr(), w.scales.as_ptr());
         let (group_size, bits) = (some_int(group_size), some_int(bits));
-        sys::mlx_quantized_matmul(out, x, weight, scales, biases, true, group_size, bits, mode.as_ptr(), s)
+        sys::mlx_quantized_matmul(
+            out,
+            x,
+            weight,
+            scales,
+            biases,
+            side == Side::Columns,
+            group_size,
+            bits,
+            mode.as_ptr(),
+            s,
+        )
     })
 }
 
@@ -79,8 +104,7 @@ pub fn dequantize(w: &Packed, dtype: Dtype) -> Result<Array> {
     if dense.dtype() == dtype { Ok(dense) } else { cast(&dense, dtype) }
 }
 
-/// Packs a matrix.
-#[cfg(test)]
+/// Packs matrices along the last axis.
 pub fn quantize(w: &Array, packing: Packing) -> Result<Packed> {
     let Packing { group_size, bits, mode } = packing;
     let stream = stream();

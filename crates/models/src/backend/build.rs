@@ -1,0 +1,161 @@
+//! A step's graph: passes over the network, then sampling.
+
+use tokbar_engine::{PromptScores, RowInput, RowOutput, SamplingOptions, Step, TokenId};
+
+use super::verify::drafts;
+use super::{MlxBackend, Sequence};
+use crate::cut::{Part, cut, n_tokens};
+use crate::flight::{Flight, FlightRow, HostScores, Start};
+use crate::mx::{self, Array, Cut};
+use crate::pass::{Pass, PassRow};
+use crate::sample::{SampleRow, Sampled, sample, score};
+
+/// Most logits computed at once when a prompt is scored, in elements.
+const N_SCORE_LOGITS_MAX: usize = 1 << 24;
+
+impl MlxBackend {
+    /// Builds the step's graph; `sequences` are those of its rows, in order.
+    pub(super) fn build(&self, step: &Step, sequences: &mut [Sequence]) -> mx::Result<Flight> {
+        let tokens = self.tokens(step)?;
+        let mut scores = vec![PromptScores::new(); step.rows.len()];
+        let mut last = Vec::new();
+        let mut start = 0;
+        for parts in cut(step, self.n_pass_max) {
+            let n = parts.iter().map(|part| part.len as i32).sum::<i32>();
+            let tokens = mx::slice(&tokens, &[Cut { axis: 0, start, stop: start + n }])?;
+            start += n;
+            let hidden = self.model.hidden(&tokens, &mut pass(step, &parts, sequences))?;
+            for part in &parts {
+                scores[part.row_idx].extend(self.score_part(&hidden, step, part, &sequences[part.row_idx])?);
+            }
+            last.extend(sampled_positions(&hidden, step, &parts)?);
+        }
+        let mut n_sampled = 0;
+        let rows = step.rows.iter().zip(sequences.iter()).zip(scores).map(|((row, sequence), prompt_scores)| {
+            let draws = n_sampled..n_sampled + row.output.draws().len();
+            n_sampled = draws.end;
+            let drafts = drafts(row).to_vec();
+            FlightRow { sequence: row.sequence, draws, drafts, n_top: sequence.sampling.n_logprobs, prompt_scores }
+        });
+        let rows = rows.collect();
+        let sampled = match last.as_slice() {
+            [] => None,
+            [last] => Some(self.sample(step, sequences, last)?),
+            last => Some(self.sample(step, sequences, &mx::concatenate(&last.iter().collect::<Vec<_>>(), 0)?)?),
+        };
+        Ok(Flight { rows, sampled, state: state(step, sequences), start: Start::Waiting })
+    }
+
+    /// `[T]`: the ids of all rows' tokens.
+    fn tokens(&self, step: &Step) -> mx::Result<Array> {
+        let mut parts: Vec<Array> = Vec::new();
+        let mut known: Vec<u32> = Vec::new();
+        for row in &step.rows {
+            match &row.input {
+                RowInput::Tokens(tokens) => known.extend(tokens),
+                RowInput::Pending => {
+                    if let Some((tokens, at)) = self.pending(row.sequence) {
+                        flush(&mut known, &mut parts);
+                        parts.push(mx::slice(tokens, &[Cut { axis: 0, start: at as i32, stop: at as i32 + 1 }])?);
+                    }
+                }
+            }
+        }
+        flush(&mut known, &mut parts);
+        match parts.as_slice() {
+            [part] => Ok(part.clone()),
+            parts => mx::concatenate(&parts.iter().collect::<Vec<_>>(), 0),
+        }
+    }
+
+    /// Samples from `[N, hidden]`, the positions of all draws.
+    fn sample(&self, step: &Step, sequences: &mut [Sequence], last: &Array) -> mx::Result<Sampled> {
+        let logits = self.model.logits(last)?;
+        let mut rows: Vec<_> = step
+            .rows
+            .iter()
+            .zip(sequences)
+            .filter(|(row, _)| !row.output.draws().is_empty())
+            .map(|(row, sequence)| {
+                let Sequence { sampling, counts, .. } = sequence;
+                SampleRow { options: sampling, draws: row.output.draws(), drafts: drafts(row), counts: counts.as_mut() }
+            })
+            .collect();
+        sample(&logits, &mut rows)
+    }
+
+    /// Scores of the targets at a part's positions.
+    fn score_part(&self, hidden: &Array, step: &Step, part: &Part, sequence: &Sequence) -> mx::Result<PromptScores> {
+        let RowOutput::Score { targets, .. } = &step.rows[part.row_idx].output else { return Ok(Vec::new()) };
+        let n_targets = targets.len();
+        let targets = &targets[part.first.min(n_targets)..(part.first + part.len).min(n_targets)];
+        self.score(hidden, part.start, targets, &sequence.sampling)
+    }
+
+    /// Scores of `targets` at the positions from `start` on, a bounded number of logits at a time. Waits for the device.
+    fn score(
+        &self,
+        hidden: &Array,
+        start: usize,
+        targets: &[TokenId],
+        sampling: &SamplingOptions,
+    ) -> mx::Result<PromptScores> {
+        let n_top = sampling.n_logprobs.unwrap_or(0);
+        let n_chunk = (N_SCORE_LOGITS_MAX / self.info.n_vocab).max(1);
+        let mut scores = Vec::with_capacity(targets.len());
+        for (chunk_idx, chunk) in targets.chunks(n_chunk).enumerate() {
+            let first = (start + chunk_idx * n_chunk) as i32;
+            let hidden = mx::slice(hidden, &[Cut { axis: 0, start: first, stop: first + chunk.len() as i32 }])?;
+            let tokens = Array::from_slice(chunk, &[chunk.len() as i32]);
+            let host = HostScores::read(&score(&self.model.logits(&hidden)?, &tokens, n_top)?)?;
+            scores.extend(chunk.iter().enumerate().map(|(at, &token)| host.at(at, token, n_top)));
+        }
+        Ok(scores)
+    }
+}
+
+fn pass<'a>(step: &Step, parts: &[Part], sequences: &'a mut [Sequence]) -> Pass<'a> {
+    let mut parts = parts.iter().peekable();
+    let rows = sequences.iter_mut().enumerate().filter_map(|(row_idx, sequence)| {
+        let part = parts.next_if(|part| part.row_idx == row_idx)?;
+        let row = &step.rows[row_idx];
+        let n_total = sequence.n_prompt.max(row.start + n_tokens(row));
+        let offset = row.start + part.first;
+        Some(PassRow { start: part.start, len: part.len, offset, n_total, cache: &mut sequence.cache })
+    });
+    Pass::new(rows.collect())
+}
+
+/// Of `[T, hidden]`, the positions of the pass that want a token, in order; `None` = there are none.
+fn sampled_positions(hidden: &Array, step: &Step, parts: &[Part]) -> mx::Result<Option<Array>> {
+    let drawn = parts.iter().flat_map(|&Part { row_idx, first, len, start }| {
+        let row = &step.rows[row_idx];
+        let first_drawn = n_tokens(row) - row.output.draws().len();
+        (first_drawn.max(first)..first + len).map(move |at| (start + at - first) as i32)
+    });
+    let at: Vec<i32> = drawn.collect();
+    match at.len() {
+        0 => Ok(None),
+        n if n == hidden.dim(0) as usize => Ok(Some(hidden.clone())),
+        n => mx::take(hidden, &Array::from_slice(&at, &[n as i32]), 0).map(Some),
+    }
+}
+
+/// What a flight must compute besides its outputs.
+fn state(step: &Step, sequences: &[Sequence]) -> Vec<Array> {
+    let mut state = Vec::new();
+    for (row, sequence) in step.rows.iter().zip(sequences) {
+        if row.output.draws().is_empty() {
+            state.extend(sequence.cache.arrays());
+        }
+        state.extend(sequence.counts.iter().map(|counts| counts.array().clone()));
+    }
+    state
+}
+
+fn flush(known: &mut Vec<u32>, parts: &mut Vec<Array>) {
+    if !known.is_empty() {
+        parts.push(Array::from_slice(known, &[known.len() as i32]));
+        known.clear();
+    }
+}

@@ -1,0 +1,362 @@
+//! Storage of KV: a run of positions with one buffer a layer, appended to in place. What is written never changes, so that
+//! sequences and blocks share a run by range. Must not know sequences or families.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::rc::Rc;
+
+use crate::mx::{self, Array, Cut, Packed, Packing, Result};
+
+/// Positions that a buffer's size is a multiple of.
+const N_GRAIN: usize = 64;
+
+/// Elements that share a scale in packed KV.
+pub const GROUP_SIZE: usize = 64;
+
+/// How a run stores its elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// As computed: one array a layer.
+    Dense,
+    /// In `bits` bits: packed words, scales and biases.
+    Packed {
+        /// 4 or 8.
+        bits: i32,
+    },
+}
+
+/// Keys or values as stored, `[Hk, S, D]` or its packing.
+#[derive(Clone)]
+pub enum Stored {
+    /// As computed.
+    Dense(Array),
+    /// Packed along the last axis.
+    Packed(Packed),
+}
+
+impl Stored {
+    /// A part of it, along an axis before the last.
+    pub fn slice(&self, cut: Cut) -> Result<Self> {
+        let part = |array: &Array| mx::slice(array, &[cut]);
+        Ok(match self {
+            Self::Dense(array) => Self::Dense(part(array)?),
+            Self::Packed(Packed { weight, scales, biases, packing }) => Self::Packed(Packed {
+                weight: part(weight)?,
+                scales: part(scales)?,
+                biases: biases.as_ref().map(part).transpose()?,
+                packing: *packing,
+            }),
+        })
+    }
+}
+
+/// KV of positions from `start` on. Each layer's arrays are `[2 Hk, capacity, X]`: the heads of keys, then those of values.
+pub struct Run {
+    format: Format,
+    start: usize,
+    state: RefCell<State>,
+    /// How many pieces end at each position.
+    ends: RefCell<BTreeMap<usize, usize>>,
+    is_written: Cell<bool>,
+    is_lost: Cell<bool>,
+}
+
+/// What appends change; kept to undo them.
+#[derive(Clone, Default)]
+pub struct State {
+    layers: Vec<Vec<Array>>,
+    end: usize,
+}
+
+/// A range of a run that must stay. Counted by the run.
+pub struct Piece {
+    run: Rc<Run>,
+    range: Range<usize>,
+}
+
+impl Format {
+    /// The arrays that `[2 Hk, L, D]` is stored as.
+    fn pack(self, kv: &Array) -> Result<Vec<Array>> {
+        match self {
+            Self::Dense => Ok(vec![kv.clone()]),
+            Self::Packed { bits } => {
+                let Packed { weight, scales, biases, .. } = mx::quantize(kv, packing(bits))?;
+                Ok([weight, scales].into_iter().chain(biases).collect())
+            }
+        }
+    }
+
+    /// What `parts` store.
+    fn stored(self, parts: Vec<Array>) -> Result<Stored> {
+        let mut parts = parts.into_iter();
+        match (self, parts.next(), parts.next(), parts.next()) {
+            (Self::Dense, Some(array), ..) => Ok(Stored::Dense(array)),
+            (Self::Packed { bits }, Some(weight), Some(scales), biases) => {
+                Ok(Stored::Packed(Packed { weight, scales, biases, packing: packing(bits) }))
+            }
+            _ => Err(mx::Error { what: "a layer without keys and values was read".into() }),
+        }
+    }
+}
+
+fn packing(bits: i32) -> Packing {
+    Packing { group_size: GROUP_SIZE as i32, bits, mode: c"affine" }
+}
+
+impl Run {
+    /// A run without positions.
+    pub fn new(format: Format, start: usize, n_layers: usize) -> Rc<Self> {
+        Self::of(format, start..start, vec![Vec::new(); n_layers])
+    }
+
+    /// A run of given arrays, which hold the positions of `range`.
+    pub fn of(format: Format, range: Range<usize>, layers: Vec<Vec<Array>>) -> Rc<Self> {
+        Rc::new(Self {
+            format,
+            start: range.start,
+            state: RefCell::new(State { layers, end: range.end }),
+            ends: RefCell::default(),
+            is_written: Cell::new(false),
+            is_lost: Cell::new(false),
+        })
+    }
+
+    /// How it stores.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// First position.
+    pub fn start(&self) -> usize {
+        self.start
+    }
+
+    /// How many layers it stores.
+    pub fn n_layers(&self) -> usize {
+        self.state.borrow().layers.len()
+    }
+
+    /// One past the last position written or about to be.
+    pub fn end(&self) -> usize {
+        self.state.borrow().end
+    }
+
+    /// Sets [`Run::end`]: positions from there on are free to be written.
+    pub fn set_end(&self, end: usize) {
+        self.state.borrow_mut().end = end;
+    }
+
+    /// One past the last position that a piece needs.
+    pub fn held_end(&self) -> usize {
+        self.ends.borrow().last_key_value().map_or(self.start, |(end, _)| *end)
+    }
+
+    /// Whether a sequence appends to it.
+    pub fn is_written(&self) -> bool {
+        self.is_written.get()
+    }
+
+    /// Whether a step that wrote to it failed.
+    pub fn is_lost(&self) -> bool {
+        self.is_lost.get()
+    }
+
+    /// Marks it as spoilt.
+    pub fn lose(&self) {
+        self.is_lost.set(true);
+    }
+
+    /// For undoing what appends do.
+    pub fn save(&self) -> State {
+        self.state.borrow().clone()
+    }
+
+    /// Undoes appends.
+    pub fn restore(&self, state: State) {
+        self.state.replace(state);
+    }
+
+    /// Bytes of its buffers.
+    #[cfg(test)]
+    pub fn n_bytes(&self) -> usize {
+        self.state.borrow().layers.iter().flatten().map(Array::nbytes).sum()
+    }
+
+    /// The arrays behind it, for evaluation.
+    pub fn arrays(&self) -> Vec<Array> {
+        self.state.borrow().layers.iter().flatten().cloned().collect()
+    }
+
+    /// What `read` makes of each layer's arrays.
+    pub fn with_layers<T>(&self, read: impl FnOnce(&[Vec<Array>]) -> T) -> T {
+        read(&self.state.borrow().layers)
+    }
+
+    /// Writes `[2 Hk, L, D]` of the positions from `at` on to a layer.
+    pub fn write(&self, layer_idx: usize, at: usize, kv: &Array) -> Result<()> {
+        let new = self.format.pack(kv)?;
+        // Taken out, so that the only handle left is the graph's and the write happens in place.
+        let old = std::mem::take(&mut self.state.borrow_mut().layers[layer_idx]);
+        let mut old = old.into_iter();
+        let written = new.iter().map(|new| write(old.next(), new, at - self.start)).collect::<Result<_>>()?;
+        self.state.borrow_mut().layers[layer_idx] = written;
+        Ok(())
+    }
+
+    /// Keys and values of a layer's positions.
+    pub fn read(&self, layer_idx: usize, range: &Range<usize>) -> Result<(Stored, Stored)> {
+        let (start, stop) = self.offsets(range);
+        let state = self.state.borrow();
+        let half = |is_values: i32| {
+            let parts = state.layers[layer_idx].iter().map(|part| {
+                let n = part.dim(0) / 2;
+                let heads = Cut { axis: 0, start: is_values * n, stop: (is_values + 1) * n };
+                mx::slice(part, &[heads, Cut { axis: 1, start, stop }])
+            });
+            self.format.stored(parts.collect::<Result<_>>()?)
+        };
+        Ok((half(0)?, half(1)?))
+    }
+
+    /// A layer's arrays at the positions of `range`, as views.
+    pub fn parts(&self, layer_idx: usize, range: &Range<usize>) -> Result<Vec<Array>> {
+        let (start, stop) = self.offsets(range);
+        let state = self.state.borrow();
+        state.layers[layer_idx].iter().map(|part| mx::slice(part, &[Cut { axis: 1, start, stop }])).collect()
+    }
+
+    fn offsets(&self, range: &Range<usize>) -> (i32, i32) {
+        ((range.start - self.start) as i32, (range.end - self.start) as i32)
+    }
+
+    /// Gives back what no piece needs, when nobody writes and enough of it is free that the copy pays.
+    pub fn shrink(&self) -> Result<()> {
+        if self.is_written() || self.is_lost() {
+            return Ok(());
+        }
+        let end = self.held_end();
+        self.set_end(end);
+        let n_held = end - self.start;
+        for layer_idx in 0..self.n_layers() {
+            let capacity = self.state.borrow().layers[layer_idx].first().map_or(0, |part| part.dim(1) as usize);
+            if capacity <= room(n_held) {
+                continue;
+            }
+            let views = self.parts(layer_idx, &(self.start..end))?;
+            let parts = views.iter().map(mx::contiguous).collect::<Result<Vec<_>>>()?;
+            // Layer by layer, so that the copy never doubles the run.
+            mx::eval(&parts.iter().collect::<Vec<_>>())?;
+            self.state.borrow_mut().layers[layer_idx] = parts;
+        }
+        Ok(())
+    }
+}
+
+/// Positions that a buffer of `n` is made for: an eighth to spare, so that growth copies each position a bounded number of
+/// times; at least one, or a prompt that fills its buffer would have all layers grow in the first decode step.
+fn room(n: usize) -> usize {
+    (n + n / 8 + 1).next_multiple_of(N_GRAIN)
+}
+
+/// `old` with `new` at position `at`, in place when it has room.
+fn write(old: Option<Array>, new: &Array, at: usize) -> Result<Array> {
+    let n_needed = at + new.dim(1) as usize;
+    let buffer = match old {
+        Some(old) if old.dim(1) as usize >= n_needed => old,
+        old => {
+            let n_room = room(n_needed);
+            let zeros = |n: usize| mx::zeros(&[new.dim(0), n as i32, new.dim(2)], new.dtype());
+            match old {
+                Some(old) if at > 0 => {
+                    let kept = mx::slice(&old, &[Cut { axis: 1, start: 0, stop: at as i32 }])?;
+                    mx::concatenate(&[&kept, &zeros(n_room - at)?], 1)?
+                }
+                _ => zeros(n_room)?,
+            }
+        }
+    };
+    mx::slice_update(&buffer, new, 1, at as i32)
+}
+
+impl Piece {
+    /// Holds `range` of a run.
+    pub fn new(run: Rc<Run>, range: Range<usize>) -> Self {
+        *run.ends.borrow_mut().entry(range.end).or_default() += 1;
+        Self { run, range }
+    }
+
+    /// Whose range it is.
+    pub fn run(&self) -> &Rc<Run> {
+        &self.run
+    }
+
+    /// Positions.
+    pub fn range(&self) -> &Range<usize> {
+        &self.range
+    }
+
+    /// Its part inside `range`, if there is any.
+    pub fn clip(&self, range: &Range<usize>) -> Option<Self> {
+        let clipped = self.range.start.max(range.start)..self.range.end.min(range.end);
+        (!clipped.is_empty()).then(|| Self::new(Rc::clone(&self.run), clipped))
+    }
+}
+
+impl Clone for Piece {
+    fn clone(&self) -> Self {
+        Self::new(Rc::clone(&self.run), self.range.clone())
+    }
+}
+
+impl Drop for Piece {
+    fn drop(&mut self) {
+        let mut ends = self.run.ends.borrow_mut();
+        if let Some(n) = ends.get_mut(&self.range.end) {
+            *n -= 1;
+            if *n == 0 {
+                ends.remove(&self.range.end);
+            }
+        }
+    }
+}
+
+/// The right to append to a run, and the part of it that its holder reads.
+pub struct Tail {
+    run: Rc<Run>,
+    /// First position read.
+    pub from: usize,
+}
+
+impl Tail {
+    /// Starts a run at `start`.
+    pub fn new(format: Format, start: usize, n_layers: usize) -> Self {
+        Self::take_over(Run::new(format, start, n_layers), start)
+    }
+
+    /// Goes on with a run that nobody writes.
+    pub fn take_over(run: Rc<Run>, from: usize) -> Self {
+        assert!(!run.is_written.replace(true), "two sequences would write one run");
+        Self { run, from }
+    }
+
+    /// What it appends to.
+    pub fn run(&self) -> &Rc<Run> {
+        &self.run
+    }
+
+    /// All that it reads.
+    pub fn range(&self) -> Range<usize> {
+        self.from..self.run.end()
+    }
+}
+
+impl Drop for Tail {
+    fn drop(&mut self) {
+        self.run.is_written.set(false);
+    }
+}
+
+#[cfg(test)]
+#[path = "run_tests.rs"]
+mod tests;
