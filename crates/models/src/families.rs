@@ -7,6 +7,7 @@ use crate::pass::Pass;
 use crate::weights::Weights;
 use crate::{LoadError, LoadResult};
 
+mod bailing_moe;
 mod block;
 mod cohere2;
 mod decoder;
@@ -69,6 +70,7 @@ pub struct Family {
 
 /// Every family.
 pub const FAMILIES: &[Family] = &[
+    Family { name: "bailing_moe", aliases: &["bailing_moe_v2"], load: bailing_moe::load },
     Family { name: "cohere2", aliases: &[], load: cohere2::load },
     Family { name: "ernie4_5", aliases: &[], load: ernie4_5::load },
     Family { name: "ernie4_5_moe", aliases: &[], load: ernie4_5_moe::load },

@@ -13,9 +13,9 @@ def dense(config, norms, norm_kind, biases, joined=False, mlp=None, heads_norm=F
     kv = config.get("num_key_value_heads", config["num_attention_heads"]) * head_dim(config)
     attention = {"self_attn.q_proj": [q, hidden], "self_attn.k_proj": [kv, hidden], "self_attn.v_proj": [kv, hidden]}
     feed_forward = {"mlp.gate_proj": [inner, hidden], "mlp.up_proj": [inner, hidden]}
-    if joined != "mlp" and joined:
+    if joined in (True, "attention"):
         attention = {"self_attn.qkv_proj": [q + 2 * kv, hidden]}
-    if joined:
+    if joined in (True, "mlp"):
         feed_forward = {"mlp.gate_up_proj": [2 * inner, hidden]}
     shapes = {**attention, "self_attn.o_proj": [hidden, q]}
     feed_forward["mlp.down_proj"] = [hidden, inner]
@@ -197,7 +197,34 @@ def text_tower(config):
     return named + [("vision_tower.encoder.weight", [4, 4], "matrix")]
 
 
+def bailing_moe(config):
+    def mlp(config, layer):
+        if layer < config["first_k_dense_replace"]:
+            return None
+        hidden, n, inner = config["hidden_size"], config["num_experts"], config["moe_intermediate_size"]
+        out = [("mlp.gate.weight", [n, hidden], "matrix"), ("mlp.gate.expert_bias", [n], "bias")]
+        out += gated("mlp.shared_experts", hidden, inner * config["num_shared_experts"])
+        return out + apart("mlp", n, hidden, inner)
+
+    names = {
+        "self_attn.qkv_proj": "attention.query_key_value",
+        "self_attn.o_proj": "attention.dense",
+        "self_attn.q_norm": "attention.query_layernorm",
+        "self_attn.k_norm": "attention.key_layernorm",
+        "embed_tokens": "word_embeddings",
+    }
+
+    def renamed(name):
+        for ours, theirs in names.items():
+            name = name.replace(ours, theirs)
+        return name
+
+    out = dense(config, PRE_NORMS + HEAD_NORMS, "norm", ["self_attn.qkv_proj"], joined="attention", mlp=mlp)
+    return [(renamed(name), shape, kind) for name, shape, kind in out]
+
+
 FAMILIES = {
+    "bailing_moe": bailing_moe,
     "cohere2": cohere2,
     "ernie4_5": ernie4_5,
     "ernie4_5_moe": ernie4_5_moe,

@@ -93,6 +93,31 @@ def fixture(about, config, run=RAGGED, **rest):
 
 
 MORE = {
+    "bailing_moe": fixture(
+        "names of its own, joined projections, groups of experts with a correction",
+        base(
+            "bailing_moe",
+            num_attention_heads=4,
+            num_key_value_heads=2,
+            num_hidden_layers=3,
+            use_qkv_bias=True,
+            use_qk_norm=True,
+            partial_rotary_factor=0.5,
+            num_experts=8,
+            num_experts_per_tok=3,
+            num_shared_experts=1,
+            moe_intermediate_size=24,
+            norm_topk_prob=True,
+            moe_router_enable_expert_bias=True,
+            routed_scaling_factor=1.5,
+            score_function="sigmoid",
+            n_group=4,
+            topk_group=2,
+            first_k_dense_replace=1,
+        ),
+        run=EXPERTS,
+        unlike=[{"topk_group": 4}, {"score_function": "softmax"}],
+    ),
     "cohere2": fixture(
         "layer norms, attention and feed-forward side by side, global layers that do not rotate",
         base(
