@@ -101,7 +101,12 @@ impl ConfigFile {
         let Some(value) = self.value.get("quantization").or(foreign).filter(|value| !value.is_null()) else {
             return Ok(None);
         };
-        if let Some(method) = value.get("quant_method").and_then(Value::as_str) {
+        let method = value.get("quant_method").and_then(Value::as_str);
+        if method == Some("fp8") {
+            // Each matrix has its scales beside it.
+            return Ok(None);
+        }
+        if let Some(method) = method {
             let detail = format!(
                 "weights packed by {method:.40?} cannot be read; use an MLX conversion of this checkpoint, or the original"
             );

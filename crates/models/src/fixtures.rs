@@ -32,6 +32,9 @@ pub struct Tensor {
     pub shape: Vec<i32>,
     pub kind: String,
     pub quantize: Option<Quantize>,
+    /// Kept as 8-bit floats with a factor for each block of 128 by 128.
+    #[serde(default)]
+    pub fp8: bool,
 }
 
 #[derive(Deserialize)]
@@ -86,6 +89,13 @@ impl Fixture {
         let mut stored = Vec::new();
         for tensor in &self.tensors {
             let array = mx::cast(&tensor.dense(), dtype).unwrap();
+            if tensor.fp8 {
+                let path = tensor.name.strip_suffix(".weight").unwrap();
+                let (weight, factors) = fp8(&array);
+                stored.push((tensor.name.clone(), weight));
+                stored.push((format!("{path}.weight_scale_inv"), factors));
+                continue;
+            }
             match &tensor.quantize {
                 None => stored.push((tensor.name.clone(), array)),
                 Some(Quantize { group_size, bits, mode }) => {
@@ -100,6 +110,25 @@ impl Fixture {
         }
         std::fs::write(dir.join("model.safetensors"), safetensors(&stored)).unwrap();
     }
+}
+
+/// 8-bit floats and the factor of each block: its largest magnitude over 448.
+fn fp8(matrix: &Array) -> (Array, Array) {
+    let (n_out, n_in) = (matrix.dim(0) as usize, matrix.dim(1) as usize);
+    let values = mx::to_f32(&mx::cast(matrix, Dtype::Float32).unwrap()).unwrap();
+    let n_columns = n_in.div_ceil(128);
+    let mut factors = vec![0.0_f32; n_out.div_ceil(128) * n_columns];
+    for (i, value) in values.iter().enumerate() {
+        let factor = &mut factors[i / n_in / 128 * n_columns + i % n_in / 128];
+        *factor = factor.max(value.abs() / 448.0);
+    }
+    let scaled: Vec<f32> = values
+        .iter()
+        .enumerate()
+        .map(|(i, value)| value / factors[i / n_in / 128 * n_columns + i % n_in / 128])
+        .collect();
+    let weight = mx::to_fp8(&Array::from_slice(&scaled, &[n_out as i32, n_in as i32])).unwrap();
+    (weight, Array::from_slice(&factors, &[n_out.div_ceil(128) as i32, n_columns as i32]))
 }
 
 impl Tensor {

@@ -19,7 +19,9 @@ pub use fast::{Mask, Pairs, attention, layer_norm, rms_norm, rope};
 pub use files::{from_bytes, item_size, load_safetensors, to_bytes};
 pub use gather::{Order, gather_mm, gather_qmm};
 pub use ops::*; // Every operation is part of the door.
-pub use quantized::{Packed, Packing, dequantize, quantize, quantized_matmul, quantized_matmul_rows};
+#[cfg(test)]
+pub use quantized::to_fp8;
+pub use quantized::{Packed, Packing, dequantize, from_fp8, quantize, quantized_matmul, quantized_matmul_rows};
 
 pub use mlx_rs::{Array, Dtype};
 

@@ -263,6 +263,21 @@ MORE = {
         run=EXPERTS,
         unlike=[{"num_experts_per_tok": 3}, {"rotary_dim": 16}],
     ),
+    "minimax_fp8": fixture(
+        "projections as 8-bit floats with a factor for each block of 128 by 128",
+        base(
+            "minimax",
+            **GROUPED,
+            num_local_experts=3,
+            num_experts_per_tok=2,
+            shared_intermediate_size=0,
+            rotary_dim=8,
+            hidden_size=144,
+            intermediate_size=136,
+            quantization_config={"quant_method": "fp8", "weight_block_size": [128, 128]},
+        ),
+        run=SHORT,
+    ),
     "mixtral": fixture(
         "each expert its own tensors, softmax over the picked",
         base("mixtral", num_attention_heads=4, num_key_value_heads=2, num_local_experts=5, num_experts_per_tok=2),

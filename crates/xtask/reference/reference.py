@@ -40,6 +40,28 @@ def packing(config, name):
     return {"group_size": chosen["group_size"], "bits": chosen["bits"], "mode": chosen.get("mode", "affine")}
 
 
+def is_fp8(config, name):
+    """Whether the tensor `name` is kept as 8-bit floats, as DeepSeek does: projections only."""
+    table = config.get("quantization_config") or {}
+    return table.get("quant_method") == "fp8" and any(part in name for part in ("_proj.", ".w1.", ".w2.", ".w3."))
+
+
+def fp8(value):
+    """What 8-bit floats with a factor for each block of 128 by 128, its largest magnitude over 448, keep of a matrix."""
+    dense = np.array(value.astype(mx.float32))
+    rows, columns = [-(-n // 128) for n in dense.shape]
+    factors = np.zeros((rows, columns), np.float32)
+    scaled = np.empty_like(dense)
+    for row in range(rows):
+        for column in range(columns):
+            at = np.s_[row * 128 : row * 128 + 128, column * 128 : column * 128 + 128]
+            factors[row, column] = (np.abs(dense[at]) / np.float32(448)).max()
+            scaled[at] = dense[at] / factors[row, column]
+    kept = np.array(mx.from_fp8(mx.to_fp8(mx.array(scaled)), dtype=mx.float32))
+    spread = np.repeat(np.repeat(factors, 128, 0), 128, 1)[: dense.shape[0], : dense.shape[1]]
+    return mx.array(kept * spread)
+
+
 def tensor_table(config):
     """The fixture's `tensors`: name, shape and kind, with `quantize` on those that are stored packed."""
     table = []
@@ -47,6 +69,8 @@ def tensor_table(config):
         entry = {"name": name, "shape": shape, "kind": kind}
         if kind == "matrix" and (how := packing(config, name)):
             entry["quantize"] = how
+        if kind == "matrix" and is_fp8(config, name):
+            entry["fp8"] = True
         table.append(entry)
     return table
 
@@ -57,6 +81,10 @@ def checkpoint_arrays(config, dtype):
     for entry in tensor_table(config):
         name = entry["name"]
         value = mx.array(recipe.tensor(name, entry["shape"], entry["kind"])).astype(DTYPES[dtype])
+        if "fp8" in entry:
+            # mlx-lm would round what it unpacks to bfloat16.
+            arrays[name] = fp8(value)
+            continue
         if "quantize" not in entry:
             arrays[name] = value
             continue
@@ -116,7 +144,9 @@ class Reference:
     """One loaded checkpoint. `logits(ids, split)` prefills `ids[:split]`, then decodes the rest one by one."""
 
     def __init__(self, config, dtype="float32", changes=None):
-        reference = {key: value for key, value in {**config, **(changes or {})}.items()}
+        reference = {**config, **(changes or {})}
+        if (reference.get("quantization_config") or {}).get("quant_method") == "fp8":
+            del reference["quantization_config"]
         with tempfile.TemporaryDirectory() as folder:
             write_checkpoint(folder, config, dtype)
             (Path(folder) / "config.json").write_text(json.dumps(reference))

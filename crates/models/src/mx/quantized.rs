@@ -104,6 +104,19 @@ pub fn dequantize(w: &Packed, dtype: Dtype) -> Result<Array> {
     if dense.dtype() == dtype { Ok(dense) } else { cast(&dense, dtype) }
 }
 
+/// 8-bit floats (E4M3, as `u8`) in `dtype`.
+pub fn from_fp8(x: &Array, dtype: Dtype) -> Result<Array> {
+    // SAFETY: the handle is valid for the call.
+    op(|out, s| unsafe { sys::mlx_from_fp8(out, x.as_ptr(), dtype as sys::mlx_dtype, s) })
+}
+
+/// The nearest 8-bit floats (E4M3), as `u8`.
+#[cfg(test)]
+pub fn to_fp8(x: &Array) -> Result<Array> {
+    // SAFETY: the handle is valid for the call.
+    op(|out, s| unsafe { sys::mlx_to_fp8(out, x.as_ptr(), s) })
+}
+
 /// Packs matrices along the last axis.
 pub fn quantize(w: &Array, packing: Packing) -> Result<Packed> {
     let Packing { group_size, bits, mode } = packing;
