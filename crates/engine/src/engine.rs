@@ -24,13 +24,38 @@ pub struct EngineOptions {
     pub n_rows_max: usize,
     /// Most sequences that wait for a place.
     pub n_waiting_max: usize,
-    /// Most bytes of all KV caches together; `None` = as the device allows.
+    /// Most bytes of all KV caches together: running sequences, kept blocks and snapshots. `None` = as the device allows
+    /// for running ones, and 2 GiB beyond.
     pub kv_budget_bytes: Option<usize>,
+    /// Positions of a block, the unit in which KV is kept and evicted. A hit may end inside a block.
+    pub n_block: usize,
+    /// Positions between regular snapshots of models that need them.
+    pub n_snapshot_gap: usize,
+    /// While sequences generate, steps carry as much prefill as is predicted to delay their next tokens by this.
+    pub decode_stall_ms: u64,
 }
 
 impl Default for EngineOptions {
     fn default() -> Self {
-        Self { token_budget: 512, n_rows_max: 32, n_waiting_max: 256, kv_budget_bytes: None }
+        Self { token_budget: 512, n_rows_max: 32, n_waiting_max: 256, kv_budget_bytes: None, n_block: 64, n_snapshot_gap: 1024, decode_stall_ms: 500 }
+    }
+}
+
+impl EngineOptions {
+    /// Positions of one sequence that the KV budget holds; `None` = any number.
+    ///
+    /// # Errors
+    /// When it does not hold two.
+    pub(crate) fn n_budget_tokens(&self, info: &ModelInfo) -> Result<Option<usize>, StartError> {
+        let Some(kv_budget_bytes) = self.kv_budget_bytes else { return Ok(None) };
+        let ModelInfo { kv_bytes_per_token, snapshot_bytes, .. } = *info;
+        let n_token_bytes = kv_budget_bytes.saturating_sub(snapshot_bytes);
+        let has_state_room = kv_budget_bytes >= snapshot_bytes;
+        let n_tokens = n_token_bytes.checked_div(kv_bytes_per_token).unwrap_or(usize::MAX);
+        if n_tokens < 2 || !has_state_room {
+            return Err(StartError::KvBudget { kv_budget_bytes, kv_bytes_per_token, n_tokens });
+        }
+        Ok(Some(n_tokens))
     }
 }
 
@@ -84,6 +109,21 @@ pub enum SubmitError {
         /// Most tokens of prompt and output.
         n_context: usize,
     },
+    /// The prompt leaves no room for output in all of the KV budget.
+    #[error(
+        "the prompt's {n_prompt} tokens and one of output take {n_bytes} bytes of KV cache, more than the budget of \
+         {kv_budget_bytes} bytes, which holds {n_fit}; shorten the prompt or raise the budget"
+    )]
+    NeverFits {
+        /// Tokens of the prompt.
+        n_prompt: usize,
+        /// Most tokens of prompt and output under the budget.
+        n_fit: usize,
+        /// What prompt and a token would take.
+        n_bytes: usize,
+        /// The budget.
+        kv_budget_bytes: usize,
+    },
     /// A request needs at least one token.
     #[error("the prompt has no tokens")]
     EmptyPrompt,
@@ -116,6 +156,8 @@ pub struct Engine {
 #[derive(Debug)]
 struct Inner {
     info: ModelInfo,
+    /// The KV budget in bytes, where that is what bounds the context.
+    n_budget: Option<usize>,
     bell: Bell,
     n_live_max: usize,
     n_submitted: AtomicU64,
@@ -136,10 +178,12 @@ impl Engine {
         // Every live sequence, one look and one stop: sends never find it full.
         let (sender, commands) = sync_channel(n_live_max + 2);
         let shared = Arc::new(Shared::default());
-        let (info, thread) = worker::start(load, options, commands, Arc::clone(&shared))?;
+        let (info, thread) = worker::start(load, options.clone(), commands, Arc::clone(&shared))?;
+        let n_budget_tokens = options.n_budget_tokens(&info)?;
+        let n_budget = options.kv_budget_bytes.filter(|_| n_budget_tokens == Some(info.n_context));
         let thread = Mutex::new(Some(thread));
         let bell = Bell { commands: sender, shared };
-        let inner = Inner { info, bell, n_live_max, n_submitted: AtomicU64::new(0), thread };
+        let inner = Inner { info, n_budget, bell, n_live_max, n_submitted: AtomicU64::new(0), thread };
         Ok(Engine { inner: Arc::new(inner) })
     }
 
@@ -153,8 +197,8 @@ impl Engine {
     /// # Errors
     /// When the request cannot be honoured, too many are waiting, or the engine is stopped.
     pub fn submit(&self, request: Request) -> Result<Outputs, SubmitError> {
-        let Inner { info, bell, n_live_max, n_submitted, .. } = &*self.inner;
-        check_request(&request, info)?;
+        let Inner { info, n_budget, bell, n_live_max, n_submitted, .. } = &*self.inner;
+        check_request(&request, info, *n_budget)?;
         if let Some(reason) = bell.shared.stopped.get() {
             return Err(stopped(reason));
         }
@@ -203,20 +247,29 @@ impl Drop for Inner {
 }
 
 fn check_options(options: &EngineOptions) -> Result<(), StartError> {
-    let sizes = [("token_budget", options.token_budget), ("n_rows_max", options.n_rows_max)];
+    let sizes = [
+        ("token_budget", options.token_budget),
+        ("n_rows_max", options.n_rows_max),
+        ("n_block", options.n_block),
+        ("n_snapshot_gap", options.n_snapshot_gap),
+    ];
     match sizes.into_iter().find(|(_, size)| *size == 0) {
         Some((name, _)) => Err(StartError::ZeroOption { name }),
         None => Ok(()),
     }
 }
 
-fn check_request(request: &Request, info: &ModelInfo) -> Result<(), SubmitError> {
+fn check_request(request: &Request, info: &ModelInfo, n_budget: Option<usize>) -> Result<(), SubmitError> {
     let (n_prompt, n_context) = (request.prompt.len(), info.n_context);
     if n_prompt == 0 {
         return Err(SubmitError::EmptyPrompt);
     }
     if n_prompt + request.max_tokens.min(1) > n_context {
-        return Err(SubmitError::TooLong { n_prompt, n_context });
+        let n_bytes = (n_prompt + 1).saturating_mul(info.kv_bytes_per_token).saturating_add(info.snapshot_bytes);
+        return Err(match n_budget {
+            Some(kv_budget_bytes) => SubmitError::NeverFits { n_prompt, n_fit: n_context, n_bytes, kv_budget_bytes },
+            None => SubmitError::TooLong { n_prompt, n_context },
+        });
     }
     if let Some(&token) = request.prompt.iter().find(|token| **token as usize >= info.n_vocab) {
         return Err(SubmitError::BadToken { token, n_vocab: info.n_vocab });

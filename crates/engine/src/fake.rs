@@ -1,20 +1,31 @@
 //! A backend without a model, for tests: the next token is a hash of the stored prefix.
 //!
-//! Content-addressed, so that any wrong reuse, lost row or cross-talk changes the output. It also checks that every row
-//! starts where its cache ends, and says what it holds, so that tests can assert that nothing is left.
+//! Content-addressed, so that any wrong reuse, lost row or cross-talk changes the output: a sequence that starts from the
+//! wrong block or snapshot goes on wrongly. It also checks that every row starts where its cache ends and that only
+//! positions it holds are kept, and says what it holds, so that tests can assert that nothing is left.
+//! With [`ModelInfo::snapshot_bytes`] it behaves as a recurrent model does, which resumes only from a snapshot.
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use crate::draw::{splitmix64, uniform};
 use crate::{
-    Backend, ModelInfo, Opening, Request, Row, RowInput, RowOutput, RowResult, SamplingOptions, SequenceId, Step,
-    StepError, StepOutput, TokenId, TokenScore,
+    Backend, BlockId, Draw, Kept, ModelInfo, Opening, Row, RowInput, RowOutput, RowResult, SamplingOptions, SequenceId,
+    SnapshotId, Step, StepError, StepOutput, TokenId, TokenScore,
 };
 
+mod check;
+mod expected;
+mod kept;
 mod probe;
+mod state;
 
+use check::n_input;
+pub use expected::{expected_prompt_scores, expected_tokens};
+use kept::{KeptSnapshot, Shelf};
 pub use probe::{Probe, Seen};
+use state::{Digest, Position};
 
 /// How a fake backend behaves.
 #[derive(Clone, Debug)]
@@ -23,7 +34,7 @@ pub struct FakeOptions {
     pub info: ModelInfo,
     /// Answers every prompt with these tokens and then EOS, in place of hashes.
     pub reply: Option<Vec<TokenId>>,
-    /// Positions that fit; a step or sequence beyond them is out of memory.
+    /// Positions that fit, kept ones included; a step beyond them is out of memory.
     pub n_tokens_max: Option<usize>,
     /// What goes wrong.
     pub faults: Vec<Fault>,
@@ -63,6 +74,10 @@ pub enum Call {
     Submit,
     /// [`Backend::collect`].
     Collect,
+    /// [`Backend::keep`].
+    Keep,
+    /// [`Backend::snapshot`].
+    Snapshot,
 }
 
 /// What a fault does.
@@ -80,6 +95,7 @@ pub struct FakeBackend {
     options: FakeOptions,
     sequences: HashMap<SequenceId, Stored>,
     in_flight: VecDeque<Vec<RowResult>>,
+    shelf: Shelf,
     probe: Arc<Probe>,
 }
 
@@ -88,25 +104,18 @@ pub struct FakeBackend {
 struct Stored {
     sampling: Arc<SamplingOptions>,
     n_prompt: usize,
-    n_tokens: usize,
-    prefix: Prefix,
+    positions: Vec<Arc<Position>>,
+    digest: Digest,
     /// The newest sampled token: the only one that may come next.
     sampled: Option<TokenId>,
     is_lost: bool,
-}
-
-/// Stands for the stored tokens and for the counts that penalties use.
-#[derive(Clone, Copy, Debug, Default)]
-struct Prefix {
-    hash: u64,
-    counts: u64,
 }
 
 impl FakeBackend {
     /// An idle backend.
     pub fn new(options: FakeOptions) -> Self {
         let (sequences, in_flight) = (HashMap::new(), VecDeque::new());
-        Self { options, sequences, in_flight, probe: Arc::default() }
+        Self { options, sequences, in_flight, shelf: Shelf::default(), probe: Arc::default() }
     }
 
     /// What a test holds on to when the backend moves to its thread.
@@ -123,8 +132,12 @@ impl FakeBackend {
         }
     }
 
+    fn n_live(&self) -> usize {
+        self.shelf.n_live.load(Ordering::Relaxed)
+    }
+
     fn check_memory(&self, n_more: usize) -> Result<(), StepError> {
-        let n_tokens = self.probe.seen().n_tokens + n_more;
+        let n_tokens = self.n_live() + n_more;
         match self.options.n_tokens_max {
             Some(n_max) if n_tokens > n_max => {
                 Err(StepError::OutOfMemory { detail: format!("{n_tokens} positions, {n_max} fit") })
@@ -133,42 +146,23 @@ impl FakeBackend {
         }
     }
 
-    /// Whether the row continues what its cache holds.
-    fn check_row(&self, row: &Row) -> Result<(), String> {
-        let stored = self.sequences.get(&row.sequence).ok_or("it is not open")?;
-        if stored.is_lost {
-            return Err("its cache is lost".to_owned());
-        }
-        if row.start != stored.n_tokens {
-            return Err(format!("it starts at {}, the cache holds {}", row.start, stored.n_tokens));
-        }
-        match &row.input {
-            RowInput::Tokens(tokens) => self.check_tokens(stored, tokens)?,
-            RowInput::Pending => {
-                let is_sampled = |result: &RowResult| result.sequence == row.sequence && !result.tokens.is_empty();
-                if !self.in_flight.back().is_some_and(|results| results.iter().any(is_sampled)) {
-                    return Err("no step in flight samples its token".to_owned());
-                }
-            }
-        }
-        match &row.output {
-            RowOutput::Score { targets, .. } if targets.len() > n_input(row) => {
-                Err("more targets than inputs".to_owned())
-            }
-            _ => Ok(()),
-        }
+    /// Tells the probe what is held now.
+    fn show(&self) {
+        let info = &self.options.info;
+        let (n_open, n_live) = (self.sequences.len(), self.n_live());
+        let n_tokens = self.sequences.values().map(|stored| stored.positions.len()).sum();
+        let (n_blocks, n_snapshots) = (self.shelf.blocks.len(), self.shelf.snapshots.len());
+        let kv_bytes = n_live * info.kv_bytes_per_token + (n_snapshots + n_open) * info.snapshot_bytes;
+        self.probe.update(|seen| {
+            (seen.n_open, seen.n_tokens, seen.n_live) = (n_open, n_tokens, n_live);
+            (seen.n_blocks, seen.n_snapshots, seen.kv_bytes) = (n_blocks, n_snapshots, kv_bytes);
+            seen.n_live_max = seen.n_live_max.max(n_live);
+            seen.kv_bytes_max = seen.kv_bytes_max.max(kv_bytes);
+        });
     }
 
-    fn check_tokens(&self, stored: &Stored, tokens: &[TokenId]) -> Result<(), String> {
-        let n_vocab = self.options.info.n_vocab;
-        let Some(first) = tokens.first() else { return Err("it has no tokens".to_owned()) };
-        if let Some(token) = tokens.iter().find(|token| **token as usize >= n_vocab) {
-            return Err(format!("token {token} does not exist"));
-        }
-        match stored.sampled {
-            Some(sampled) if sampled != *first => Err(format!("token {sampled} was sampled, but {first} comes next")),
-            _ => Ok(()),
-        }
+    fn has_row_in_flight(&self, id: SequenceId) -> bool {
+        self.in_flight.iter().flatten().any(|result| result.sequence == id)
     }
 
     fn compute(&mut self, row: &Row) -> Result<RowResult, StepError> {
@@ -182,18 +176,24 @@ impl FakeBackend {
             RowOutput::Score { targets, .. } => &targets[..],
             _ => &[],
         };
-        let uniform = row.output.draws().last().map(|draw| draw.uniform);
-        let mut prompt_scores = Vec::new();
-        for (position, token) in tokens.iter().enumerate() {
-            stored.prefix.append(*token);
-            let n_vocab = self.options.info.n_vocab;
-            prompt_scores
-                .extend(targets.get(position).map(|target| score(&stored.prefix, *target, &stored.sampling, n_vocab)));
-        }
-        stored.n_tokens += tokens.len();
+        let draws = row.output.draws();
+        let n_undrawn = tokens.len() - draws.len();
         stored.sampled = None;
-        let tokens = uniform.map(|uniform| stored.sample(&self.options, uniform)).into_iter().collect();
-        Ok(RowResult { sequence: row.sequence, tokens, prompt_scores })
+        let mut result = RowResult { sequence: row.sequence, tokens: Vec::new(), prompt_scores: Vec::new() };
+        for (at, token) in tokens.iter().enumerate() {
+            if stored.sampled.is_some_and(|sampled| sampled != *token) {
+                break;
+            }
+            stored.digest.append(*token);
+            stored.positions.push(Position::new(stored.digest.chain, &self.shelf.n_live));
+            let n_vocab = self.options.info.n_vocab;
+            let score = targets.get(at).map(|target| stored.digest.score(*target, &stored.sampling, n_vocab));
+            result.prompt_scores.extend(score);
+            if let Some(draw) = at.checked_sub(n_undrawn).and_then(|nth| draws.get(nth)) {
+                result.tokens.push(stored.sample(&self.options, draw));
+            }
+        }
+        Ok(result)
     }
 }
 
@@ -205,19 +205,21 @@ impl Backend for FakeBackend {
     fn open(&mut self, id: SequenceId, opening: &Opening<'_>) -> Result<(), StepError> {
         let nth = self.probe.count(|seen| &mut seen.n_opens);
         self.meet_faults(Call::Open, nth)?;
-        let prefix = Prefix { hash: 0, counts: counts_of(opening.prompt, opening.output) };
+        let snapshot_bytes = self.options.info.snapshot_bytes;
+        let mut digest = Digest::new(opening.prompt, opening.output, snapshot_bytes);
+        let positions = self.shelf.resume(&opening.prefix, &mut digest, snapshot_bytes)?;
         let stored = Stored {
             sampling: Arc::clone(&opening.sampling),
             n_prompt: opening.prompt.len(),
-            n_tokens: 0,
-            prefix,
+            positions,
+            digest,
             sampled: None,
             is_lost: false,
         };
         if self.sequences.insert(id, stored).is_some() {
             return Err(StepError::Mismatch { detail: format!("{id:?} is open already") });
         }
-        self.probe.update(|seen| seen.n_open += 1);
+        self.show();
         Ok(())
     }
 
@@ -239,12 +241,11 @@ impl Backend for FakeBackend {
         let results = step.rows.iter().map(|row| self.compute(row)).collect::<Result<_, _>>()?;
         self.in_flight.push_back(results);
         self.probe.update(|seen| {
-            seen.n_tokens += n_tokens;
             seen.n_computed += n_tokens;
-            seen.n_tokens_max = seen.n_tokens_max.max(seen.n_tokens);
             seen.n_rows_max = seen.n_rows_max.max(step.rows.len());
             seen.n_step_tokens_max = seen.n_step_tokens_max.max(n_tokens);
         });
+        self.show();
         Ok(())
     }
 
@@ -264,16 +265,54 @@ impl Backend for FakeBackend {
     }
 
     fn close(&mut self, id: SequenceId) {
-        let Some(stored) = self.sequences.remove(&id) else { return };
-        assert!(!self.in_flight.iter().flatten().any(|row| row.sequence == id), "{id:?} closed with a row in flight");
-        self.probe.update(|seen| {
-            seen.n_open -= 1;
-            seen.n_tokens -= stored.n_tokens;
-        });
+        if self.sequences.remove(&id).is_some() {
+            assert!(!self.has_row_in_flight(id), "{id:?} closed with a row in flight");
+            self.show();
+        }
     }
 
     fn memory_bytes(&self) -> usize {
-        self.options.info.weight_bytes + self.probe.seen().n_tokens * self.options.info.kv_bytes_per_token
+        self.options.info.weight_bytes + self.probe.seen().kv_bytes
+    }
+
+    fn keep(&mut self, id: SequenceId, block: BlockId, positions: Range<usize>) -> Result<(), StepError> {
+        let nth = self.probe.count(|seen| &mut seen.n_keeps);
+        self.meet_faults(Call::Keep, nth)?;
+        let stored = self.sequences.get(&id).filter(|stored| !stored.is_lost);
+        let lost = || StepError::Mismatch { detail: format!("{id:?} has nothing to keep") };
+        self.shelf.keep(block, positions, &stored.ok_or_else(lost)?.positions)?;
+        self.show();
+        Ok(())
+    }
+
+    fn snapshot(&mut self, id: SequenceId, snapshot: SnapshotId) -> Result<(), StepError> {
+        let nth = self.probe.count(|seen| &mut seen.n_snapshot_calls);
+        self.meet_faults(Call::Snapshot, nth)?;
+        let stored = self.sequences.get(&id).filter(|stored| !stored.is_lost);
+        let lost = || StepError::Mismatch { detail: format!("{id:?} has no state to keep") };
+        let stored = stored.ok_or_else(lost)?;
+        let kept = KeptSnapshot { n_tokens: stored.positions.len(), recurrent: stored.digest.recurrent };
+        if self.shelf.snapshots.insert(snapshot, kept).is_some() {
+            return Err(StepError::Mismatch { detail: format!("{snapshot:?} is taken twice") });
+        }
+        self.show();
+        Ok(())
+    }
+
+    fn forget(&mut self, kept: &[Kept]) {
+        kept.iter().for_each(|kept| self.shelf.forget(*kept));
+        self.show();
+    }
+
+    fn export(&mut self, kept: Kept) -> Result<Vec<u8>, StepError> {
+        self.shelf.export(kept)
+    }
+
+    fn import(&mut self, kept: Kept, bytes: &[u8]) -> Result<(), StepError> {
+        self.check_memory(bytes.len() / 8)?;
+        self.shelf.import(kept, bytes)?;
+        self.show();
+        Ok(())
     }
 }
 
@@ -298,93 +337,20 @@ impl Drop for FakeBackend {
 }
 
 impl Stored {
-    fn sample(&mut self, options: &FakeOptions, uniform: f32) -> TokenScore {
+    fn sample(&mut self, options: &FakeOptions, draw: &Draw) -> TokenScore {
+        let n_vocab = options.info.n_vocab;
         let token = match &options.reply {
             Some(reply) => {
                 let end = options.info.eos.first().copied().unwrap_or(0);
-                reply.get(self.n_tokens - self.n_prompt).copied().unwrap_or(end)
+                reply.get(self.positions.len() - self.n_prompt).copied().unwrap_or(end)
             }
-            None => next_token(&self.prefix, &self.sampling, uniform, options.info.n_vocab),
+            None => self.digest.next_token(&self.sampling, draw, n_vocab),
         };
         self.sampled = Some(token);
-        let token_score = score(&self.prefix, token, &self.sampling, options.info.n_vocab);
-        self.prefix.count_output(token);
-        token_score
+        let score = self.digest.score(token, &self.sampling, n_vocab);
+        self.digest.count_output(token);
+        score
     }
-}
-
-impl Prefix {
-    fn append(&mut self, token: TokenId) {
-        self.hash = splitmix64(self.hash.rotate_left(7) ^ u64::from(token));
-    }
-
-    fn count_output(&mut self, token: TokenId) {
-        self.counts = self.counts.wrapping_add(splitmix64(u64::from(token) | 1 << 32));
-    }
-}
-
-/// The tokens that a request alone must yield, computed the obvious way.
-pub fn expected_tokens(options: &FakeOptions, request: &Request) -> Vec<TokenId> {
-    let info = &options.info;
-    let n_limit = request.max_tokens.min(info.n_context - request.prompt.len());
-    let mut prefix = Prefix { hash: 0, counts: counts_of(&request.prompt, &[]) };
-    request.prompt.iter().for_each(|token| prefix.append(*token));
-    let mut output = Vec::new();
-    while output.len() < n_limit {
-        let position = request.prompt.len() + output.len();
-        let token = match &options.reply {
-            Some(reply) => reply.get(output.len()).copied().unwrap_or(info.eos.first().copied().unwrap_or(0)),
-            None => next_token(&prefix, &request.sampling, uniform(request.sampling.seed, position), info.n_vocab),
-        };
-        output.push(token);
-        prefix.count_output(token);
-        prefix.append(token);
-        if request.stop_tokens.contains(&token) || (!request.ignore_eos && info.eos.contains(&token)) {
-            break;
-        }
-    }
-    output
-}
-
-/// The log-probabilities that a request's prompt tokens from the second on must have, computed the obvious way.
-pub fn expected_prompt_scores(options: &FakeOptions, request: &Request) -> Vec<TokenScore> {
-    let mut prefix = Prefix::default();
-    let pairs = request.prompt.iter().zip(request.prompt.iter().skip(1));
-    let scores = pairs.map(|(token, target)| {
-        prefix.append(*token);
-        score(&prefix, *target, &request.sampling, options.info.n_vocab)
-    });
-    scores.collect()
-}
-
-fn n_input(row: &Row) -> usize {
-    match &row.input {
-        RowInput::Tokens(tokens) => tokens.len(),
-        RowInput::Pending => 1,
-    }
-}
-
-fn counts_of(prompt: &[TokenId], output: &[TokenId]) -> u64 {
-    let counts = prompt.iter().fold(0u64, |counts, token| counts.wrapping_add(splitmix64(u64::from(*token))));
-    let mut prefix = Prefix { hash: 0, counts };
-    output.iter().for_each(|token| prefix.count_output(*token));
-    prefix.counts
-}
-
-/// Depends on the draw when there is a temperature, and on the counts when there are penalties.
-fn next_token(prefix: &Prefix, sampling: &SamplingOptions, uniform: f32, n_vocab: usize) -> TokenId {
-    let draw = if sampling.is_greedy() { 0 } else { uniform.to_bits() };
-    let counts = if sampling.has_penalties() { prefix.counts } else { 0 };
-    (splitmix64(prefix.hash ^ splitmix64(counts ^ u64::from(draw))) % n_vocab as u64) as TokenId
-}
-
-fn score(prefix: &Prefix, token: TokenId, sampling: &SamplingOptions, n_vocab: usize) -> TokenScore {
-    let Some(n_top) = sampling.n_logprobs else { return TokenScore { token, logprob: f32::NAN, top: Vec::new() } };
-    let logprob = |token: TokenId| -((splitmix64(prefix.hash ^ u64::from(token)) % 100_000) as f32) / 10_000.0;
-    let mut top: Vec<_> = (0..n_vocab as TokenId).map(|token| (token, logprob(token))).collect();
-    top.sort_by(|a, b| b.1.total_cmp(&a.1));
-    top.truncate(n_top);
-    TokenScore { token, logprob: logprob(token), top }
 }
 
 #[cfg(test)]

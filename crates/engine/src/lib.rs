@@ -3,11 +3,13 @@
 //! Knows requests as token ids and rows of a step. Must not know text, MLX or HTTP.
 
 mod backend;
+mod costs;
 mod draw;
 mod engine;
 pub mod fake;
 mod outputs;
 mod plan;
+mod prefix_tree;
 mod request;
 mod sampling;
 mod scheduler;

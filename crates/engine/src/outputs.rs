@@ -91,6 +91,11 @@ impl Outputs {
         self.id
     }
 
+    /// Counts so far: prompt, tokens taken from kept blocks, tokens received.
+    pub fn usage(&self) -> &Usage {
+        &self.usage
+    }
+
     /// Waits for the next output. `None` after [`Output::Finish`], which always comes.
     pub async fn next(&mut self) -> Option<Output> {
         if self.is_finished {
@@ -116,8 +121,12 @@ impl Outputs {
         self.bell.ring();
         match &output {
             Some(Output::Token(_)) => self.usage.n_output += 1,
-            Some(Output::Finish { .. }) => self.is_finished = true,
-            Some(_) => {}
+            Some(Output::Prefill { n_cached, .. }) => self.usage.n_cached = *n_cached,
+            Some(Output::Finish { usage, .. }) => {
+                self.usage = usage.clone();
+                self.is_finished = true;
+            }
+            Some(Output::Prompt(_)) => {}
             None => return Some(self.orphaned()),
         }
         output

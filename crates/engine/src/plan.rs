@@ -1,6 +1,9 @@
 //! What the scheduler hands out and gets back: bounds, the plan of a step, and what its rows are meant to answer.
 
-use crate::{RowResult, SequenceId, Step, StepOutput};
+use std::ops::Range;
+
+use crate::prefix_tree::BlockKey;
+use crate::{BlockId, Kept, RowResult, SequenceId, SnapshotId, Step, StepOutput};
 
 /// Bounds of every plan.
 #[derive(Clone, Copy, Debug)]
@@ -9,19 +12,56 @@ pub(crate) struct Limits {
     pub n_step_tokens: usize,
     /// Sequences that hold a cache at once.
     pub n_rows: usize,
-    /// Positions held by all caches; at least the model's `n_context`.
-    pub n_kv_tokens: usize,
+    /// Bytes of all positions, snapshots and states; enough for a sequence as long as the model's `n_context`.
+    pub kv_bytes: usize,
+    /// Bytes kept that no running sequence uses.
+    pub kept_bytes: usize,
     /// Positions by which a reservation grows.
     pub n_kv_growth: usize,
+    /// Positions of a full block.
+    pub n_block: usize,
+    /// Positions between regular snapshots.
+    pub n_snapshot_gap: usize,
 }
 
-/// What the backend is to do next, in this order.
+/// What the backend is to do next, in the order of the fields. Keeping may fail, see
+/// [`Scheduler::keeps_refused`](crate::scheduler::Scheduler::keeps_refused); opening and the step are left out then.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
-    pub closed: Vec<SequenceId>,
+    /// In this order.
+    pub chores: Vec<Chore>,
     pub opened: Vec<SequenceId>,
     /// Without rows when there is nothing to compute.
     pub step: Step,
+    /// Once the step is submitted: states as of its end.
+    pub snapshots: Vec<(SequenceId, SnapshotId)>,
+}
+
+impl Plan {
+    /// Whether there is nothing to do.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.chores.is_empty() && self.opened.is_empty() && self.step.rows.is_empty()
+    }
+}
+
+/// What is done before a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Chore {
+    /// This is no longer indexed.
+    Forget(Kept),
+    /// State of an open sequence is to outlive it.
+    Keep(Keep),
+    /// A sequence has left.
+    Close(SequenceId),
+}
+
+/// State of an open sequence that is to outlive it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Keep {
+    /// KV of `positions`.
+    Block { id: SequenceId, block: BlockId, positions: Range<usize>, key: BlockKey },
+    /// State as it is now.
+    Snapshot { id: SequenceId, snapshot: SnapshotId },
 }
 
 /// Positions computed by a step.
@@ -36,7 +76,25 @@ pub(crate) struct StepWork {
 pub(crate) struct Census {
     pub n_running: usize,
     pub n_waiting: usize,
+    /// Positions of running sequences, shared ones counted for each.
     pub n_kv_tokens: usize,
+    pub n_kept_tokens: usize,
+    pub n_blocks: usize,
+    pub n_snapshots: usize,
+}
+
+/// What has happened since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    /// Times a sequence lost its place to others.
+    pub n_preempted: u64,
+    /// Tokens that did not have to be computed, resumed sequences included.
+    pub n_hit_tokens: u64,
+    pub n_evicted: u64,
+    /// Snapshots taken.
+    pub n_snapshots: u64,
+    /// Times a sequence waited for another that computes the same prefix.
+    pub n_follows: u64,
 }
 
 /// A row as planned: what its result means, and how to take it back.
@@ -53,6 +111,8 @@ pub(crate) struct PlannedRow {
     pub n_scores: usize,
     /// Whether the input is known prompt or resumed output, and not the last sampled token.
     pub is_prefill: bool,
+    /// Taken at its end.
+    pub snapshot: Option<SnapshotId>,
 }
 
 /// How the results differ from what was planned.

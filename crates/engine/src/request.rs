@@ -36,12 +36,14 @@ pub enum Priority {
 /// What a request's channel carries, in this order: scores, tokens, one finish.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Output {
-    /// Fraction of prefill done; sent between chunks of long prompts.
+    /// Fraction of prefill done; sent at the start when kept blocks hold a part, and between chunks of long prompts.
     Prefill {
-        /// Prompt tokens computed so far.
+        /// Prompt tokens computed so far, cached ones included.
         n_computed: usize,
         /// Prompt tokens in all.
         n_prompt: usize,
+        /// Prompt tokens taken from the KV cache of earlier requests.
+        n_cached: usize,
     },
     /// Scores of the prompt's tokens from the second on.
     Prompt(PromptScores),

@@ -1,47 +1,62 @@
-//! Which positions the next step computes. A pure value: no thread, clock, randomness or I/O.
+//! Which positions the next step computes, and which state is kept. A pure value: no thread, clock, randomness or I/O.
 //!
 //! Every sequence has a number of computed positions and a target; a step closes the gaps under a token budget. Chunked
-//! prefill, decode and recomputing after a preemption are all that one rule. A step may be planned while one is in
-//! flight: a row then takes a token that is still being sampled, and is void should that token end its sequence.
+//! prefill, decode, prefix hits and going on after a preemption are all that one rule. A step may be planned while one is
+//! in flight: a row then takes a token that is still being sampled, and is void should that token end its sequence.
 //!
-//! Sequences are served in the order of their ids, which is the order of arrival. Each reserves KV positions for what it
-//! knows and some growth. When a reservation cannot grow, the youngest sequence is preempted: its cache is dropped, and
-//! prompt and output so far are computed anew later. The oldest can always grow, so something always finishes.
+//! Submodules by concern: who starts (`admission`), room (`budget`), what is kept (`prefix`), what goes wrong (`failures`).
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::plan::{Census, Limits, Plan, PlannedRow, StepWork, mismatch};
+use crate::plan::{Census, Chore, Limits, Plan, PlannedRow, StepWork, Tally, mismatch};
+use crate::prefix_tree::PrefixTree;
 use crate::sequence::{Leave, Sequence, Standing};
 use crate::throttle::Throttle;
 use crate::{FinishReason, ModelInfo, Opening, Output, Request, SequenceId, StepError, StepOutput};
 
-/// All sequences and the steps in flight.
+mod admission;
+mod budget;
+mod failures;
+mod prefix;
+
+use admission::Follow;
+
+/// Times in a row that a sequence lets later arrivals with less to compute go first.
+const N_DEFERRED_MAX: usize = 8;
+
+/// All sequences, all kept state and the steps in flight.
 #[derive(Debug)]
 pub(crate) struct Scheduler {
     info: ModelInfo,
     limits: Limits,
     throttle: Throttle,
     sequences: BTreeMap<SequenceId, Sequence>,
+    tree: PrefixTree,
+    follows: BTreeMap<SequenceId, Follow>,
     /// Oldest first; at most two.
     in_flight: VecDeque<Vec<PlannedRow>>,
-    closed: Vec<SequenceId>,
+    /// What the next plan has to do besides its step.
+    next: Plan,
     events: Vec<(SequenceId, Output)>,
-    n_preempted: usize,
+    tally: Tally,
 }
 
 impl Scheduler {
     pub(crate) fn new(info: ModelInfo, limits: Limits) -> Self {
-        assert!(limits.n_kv_tokens >= info.n_context, "a sequence alone must fit");
+        let longest_bytes = info.n_context.saturating_mul(info.kv_bytes_per_token).saturating_add(info.snapshot_bytes);
+        assert!(limits.kv_bytes >= longest_bytes, "a sequence alone must fit");
         let throttle = Throttle::new(limits.n_rows, limits.n_step_tokens);
         Self {
             info,
             limits,
             throttle,
             sequences: BTreeMap::new(),
+            tree: PrefixTree::new(limits.n_block),
+            follows: BTreeMap::new(),
             in_flight: VecDeque::new(),
-            closed: Vec::new(),
+            next: Plan::default(),
             events: Vec::new(),
-            n_preempted: 0,
+            tally: Tally::default(),
         }
     }
 
@@ -75,31 +90,44 @@ impl Scheduler {
         }
     }
 
-    /// Plans the next step and counts it as in flight. At most one other step may be in flight.
-    pub(crate) fn plan(&mut self) -> Plan {
+    /// Plans the next step and counts it as in flight. At most one other step may be in flight. While something decodes,
+    /// at most `n_prefill_max` positions of prefill delay it.
+    pub(crate) fn plan(&mut self, n_prefill_max: usize) -> Plan {
         assert!(self.in_flight.len() < 2, "at most two steps in flight");
         self.settle();
         self.respect_throttle();
         self.admit();
-        let mut plan = Plan::default();
-        let mut planned_rows = Vec::new();
+        let order = self.turn_order();
+        let is_decoding = order.first().is_some_and(|id| self.sequences[id].gap() == 1);
         let mut n_left = self.throttle.n_tokens;
-        for id in self.turn_order() {
-            let Some(n_tokens) = self.n_tokens_of(id, n_left) else { continue };
-            let sequence = self.sequence_mut(id);
-            let (row, planned) = sequence.plan_row(n_tokens);
-            if !sequence.is_open {
-                plan.opened.push(id);
-            }
-            plan.step.rows.push(row);
-            planned_rows.push(planned);
+        let mut n_prefill_left = if is_decoding { n_prefill_max } else { usize::MAX };
+        let mut rows = Vec::new();
+        for id in &order {
+            let n_most = if self.sequences[id].gap() > 1 { n_left.min(n_prefill_left) } else { n_left };
+            let Some(n_tokens) = self.n_tokens_of(*id, n_most) else { continue };
+            let planned = self.plan_row(*id, n_tokens);
             n_left -= n_tokens;
+            n_prefill_left -= if planned.is_prefill { n_tokens.min(n_prefill_left) } else { 0 };
+            rows.push(planned);
         }
-        if !planned_rows.is_empty() {
-            self.in_flight.push_back(planned_rows);
+        self.count_deferrals(&order, &rows);
+        if !rows.is_empty() {
+            self.in_flight.push_back(rows);
         }
-        plan.closed = std::mem::take(&mut self.closed);
-        plan
+        self.trim_kept();
+        self.forget_dropped();
+        std::mem::take(&mut self.next)
+    }
+
+    fn plan_row(&mut self, id: SequenceId, n_tokens: usize) -> PlannedRow {
+        let sequence = self.sequence_mut(id);
+        let (row, mut planned) = sequence.plan_row(n_tokens);
+        if !sequence.is_open {
+            self.next.opened.push(id);
+        }
+        planned.snapshot = self.plan_snapshot(id);
+        self.next.step.rows.push(row);
+        planned
     }
 
     /// What to open a sequence of the plan with.
@@ -109,42 +137,10 @@ impl Scheduler {
 
     /// The backend holds the sequence from now on.
     pub(crate) fn opened(&mut self, id: SequenceId) {
-        self.sequence_mut(id).is_open = true;
-    }
-
-    /// The backend could not open a sequence of the newest plan; its step is not submitted.
-    pub(crate) fn open_refused(&mut self, id: SequenceId, error: &StepError) {
-        self.retract();
-        match error {
-            StepError::OutOfMemory { .. } => self.out_of_memory(error),
-            _ => self.finish(id, FinishReason::Failed(error.to_string())),
-        }
-    }
-
-    /// The backend refused the newest planned step; nothing of it has happened.
-    pub(crate) fn submit_refused(&mut self, error: &StepError) {
-        let ids = self.retract();
-        match error {
-            StepError::OutOfMemory { .. } => self.out_of_memory(error),
-            _ => ids.into_iter().for_each(|id| self.finish(id, FinishReason::Failed(error.to_string()))),
-        }
-    }
-
-    /// The oldest step in flight failed; the caches of its sequences are lost.
-    pub(crate) fn collect_failed(&mut self, error: &StepError) {
-        let is_retried = matches!(error, StepError::OutOfMemory { .. });
-        for planned in self.in_flight.pop_front().unwrap_or_default() {
-            let sequence = self.sequence_mut(planned.id);
-            sequence.n_rows_in_flight -= 1;
-            if !is_retried {
-                self.finish(planned.id, FinishReason::Failed(error.to_string()));
-            } else if sequence.standing != Standing::Leaving(Leave::Finished) {
-                sequence.standing = Standing::Leaving(Leave::Lost);
-            }
-        }
-        if is_retried {
-            self.out_of_memory(error);
-        }
+        let n_block = self.limits.n_block;
+        let (output, locks) = self.sequence_mut(id).opened(n_block);
+        self.events.extend(output.map(|output| (id, output)));
+        self.unlock(locks);
     }
 
     /// Takes in the results of the oldest step in flight.
@@ -164,6 +160,7 @@ impl Scheduler {
             for output in self.sequence_mut(planned.id).apply(planned, result) {
                 self.report(planned.id, output);
             }
+            self.keep_blocks(planned.id);
         }
         work
     }
@@ -177,13 +174,17 @@ impl Scheduler {
         self.in_flight.len()
     }
 
-    /// Times a sequence lost its cache to others.
-    pub(crate) fn n_preempted(&self) -> usize {
-        self.n_preempted
+    pub(crate) fn tally(&self) -> Tally {
+        Tally { n_evicted: self.tree.n_evicted(), ..self.tally }
     }
 
     pub(crate) fn census(&self) -> Census {
-        let mut census = Census::default();
+        let mut census = Census {
+            n_kept_tokens: self.tree.n_positions(),
+            n_blocks: self.tree.n_blocks(),
+            n_snapshots: self.n_snapshots(),
+            ..Census::default()
+        };
         for sequence in self.sequences.values() {
             census.n_kv_tokens += sequence.n_computed;
             match sequence.standing {
@@ -198,112 +199,52 @@ impl Scheduler {
         self.sequences.get_mut(&id).expect("a sequence stays until no row of it is in flight")
     }
 
-    /// Single tokens first, so that prefill never delays decode by more than its chunk; then in order of arrival.
+    /// Single tokens first, so that prefill never delays decode by more than its chunk. Then interactive before background,
+    /// those that others were served before for too long, and those with the least to compute.
     fn turn_order(&self) -> Vec<SequenceId> {
         let is_due = |s: &&Sequence| s.standing == Standing::Running && !s.is_paused && s.gap() > 0;
-        let mut order: Vec<_> = self.sequences.values().filter(is_due).map(|s| (s.gap() > 1, s.id())).collect();
+        let mut order: Vec<_> = self.sequences.values().filter(is_due).map(|s| (turn_rank(s), s.id())).collect();
         order.sort_unstable();
         order.into_iter().map(|(_, id)| id).collect()
     }
 
     /// Positions of a sequence for this step, or `None` when it has to sit this step out.
     fn n_tokens_of(&mut self, id: SequenceId, n_left: usize) -> Option<usize> {
+        let n_to_cut = self.n_to_cut(id);
         let sequence = &self.sequences[&id];
-        let n_tokens = sequence.gap().min(n_left);
+        let n_tokens = sequence.gap().min(n_left).min(n_to_cut);
         let n_positions = sequence.n_computed + n_tokens;
         // A sequence earlier in the turn may have preempted this one.
         let is_due = sequence.standing == Standing::Running && n_tokens > 0;
         (is_due && self.reserve(id, n_positions)).then_some(n_tokens)
     }
 
-    /// Grows a reservation to `n_positions`, preempting others if it must. False when room comes free only later.
-    fn reserve(&mut self, id: SequenceId, n_positions: usize) -> bool {
-        loop {
-            let n_free = self.n_kv_free();
-            let n_growth = self.limits.n_kv_growth;
-            let sequence = self.sequence_mut(id);
-            let n_wanted = sequence.reservation(n_positions, n_growth);
-            if n_positions <= sequence.n_reserved {
-                return true;
-            }
-            if let Some(n) = [n_wanted, n_positions].into_iter().find(|n| n - sequence.n_reserved <= n_free) {
-                sequence.n_reserved = n;
-                return true;
-            }
-            match self.youngest_running() {
-                Some(youngest) if !self.has_leaving() => self.preempt(youngest),
-                _ => return false,
-            }
-            if !self.sequences.get(&id).is_some_and(|s| s.standing == Standing::Running) {
-                return false;
+    /// Counts for whom a later arrival was served, and forgets it for those that were served.
+    fn count_deferrals(&mut self, order: &[SequenceId], rows: &[PlannedRow]) {
+        let latest = rows.iter().filter(|row| row.is_prefill).map(|row| row.id).max();
+        for id in order {
+            let is_served = rows.iter().any(|row| row.id == *id);
+            let sequence = self.sequence_mut(*id);
+            match latest {
+                _ if is_served => sequence.n_deferred = 0,
+                Some(latest) if latest > *id => sequence.n_deferred += 1,
+                _ => {}
             }
         }
     }
 
-    /// Admits waiting sequences in order while there is room. A paused one yields its room to the first that waits.
-    fn admit(&mut self) {
-        loop {
-            let is_first = |s: &&Sequence| s.standing == Standing::Waiting && !s.is_paused;
-            let Some(first) = self.sequences.values().find(is_first) else { return };
-            let (id, n_reserved) = (first.id(), first.reservation(first.n_known(), self.limits.n_kv_growth));
-            if self.n_holding() < self.throttle.n_rows && n_reserved <= self.n_kv_free() {
-                let sequence = self.sequence_mut(id);
-                sequence.standing = Standing::Running;
-                sequence.n_reserved = n_reserved;
-                continue;
-            }
-            let is_idle = |s: &&Sequence| s.standing == Standing::Running && s.is_paused;
-            match self.sequences.values().rfind(is_idle).map(Sequence::id) {
-                Some(paused) if !self.has_leaving() => self.preempt(paused),
-                _ => return,
-            }
-        }
-    }
-
-    fn respect_throttle(&mut self) {
-        let n_running = self.sequences.values().filter(|s| s.standing == Standing::Running).count();
-        for _ in self.throttle.n_rows..n_running {
-            self.youngest_running().into_iter().for_each(|youngest| self.preempt(youngest));
-        }
-    }
-
-    fn preempt(&mut self, id: SequenceId) {
-        self.n_preempted += 1;
-        self.sequence_mut(id).standing = Standing::Leaving(Leave::Preempted);
-        self.settle();
-    }
-
-    /// Closes the leaving sequences that have no row in flight, also those that were never opened.
+    /// Closes the leaving sequences that have no row in flight, also those that were never opened, and keeps what they
+    /// have computed.
     fn settle(&mut self) {
         let is_done = |s: &&Sequence| matches!(s.standing, Standing::Leaving(_)) && s.n_rows_in_flight == 0;
         let done: Vec<_> = self.sequences.values().filter(is_done).map(|s| (s.id(), s.standing)).collect();
         for (id, standing) in done {
-            self.closed.push(id);
+            self.let_go(id);
+            self.next.chores.push(Chore::Close(id));
             match standing {
                 Standing::Leaving(Leave::Finished) => drop(self.sequences.remove(&id)),
                 _ => self.sequence_mut(id).requeue(),
             }
-        }
-    }
-
-    /// Takes the newest step back and names its sequences.
-    fn retract(&mut self) -> Vec<SequenceId> {
-        let planned_rows = self.in_flight.pop_back().unwrap_or_default();
-        for planned in &planned_rows {
-            self.sequence_mut(planned.id).retract_row(planned);
-        }
-        planned_rows.into_iter().map(|planned| planned.id).collect()
-    }
-
-    /// Makes the next steps smaller; when that was tried often enough, the youngest sequence fails.
-    fn out_of_memory(&mut self, error: &StepError) {
-        let is_holding = |s: &&Sequence| !matches!(s.standing, Standing::Waiting | Standing::Leaving(Leave::Finished));
-        let n_running = self.sequences.values().filter(is_holding).count();
-        let youngest = self.sequences.values().rfind(is_holding).map(Sequence::id);
-        if !self.throttle.tighten(n_running)
-            && let Some(youngest) = youngest
-        {
-            self.finish(youngest, FinishReason::Failed(error.to_string()));
         }
     }
 
@@ -320,24 +261,13 @@ impl Scheduler {
         }
         self.events.push((id, output));
     }
+}
 
-    fn has_leaving(&self) -> bool {
-        self.sequences.values().any(|s| matches!(s.standing, Standing::Leaving(_)))
-    }
-
-    /// The one to preempt: paused ones first, then the latest arrival.
-    fn youngest_running(&self) -> Option<SequenceId> {
-        let running = self.sequences.values().filter(|s| s.standing == Standing::Running);
-        running.max_by_key(|s| (s.is_paused, s.id())).map(Sequence::id)
-    }
-
-    fn n_holding(&self) -> usize {
-        self.sequences.values().filter(|s| s.standing != Standing::Waiting).count()
-    }
-
-    fn n_kv_free(&self) -> usize {
-        self.limits.n_kv_tokens - self.sequences.values().map(|s| s.n_reserved).sum::<usize>()
-    }
+/// Smallest first.
+fn turn_rank(sequence: &Sequence) -> (bool, crate::Priority, bool, usize) {
+    let is_patient = sequence.n_deferred < N_DEFERRED_MAX;
+    let n_tokens = if is_patient { sequence.gap() } else { 0 };
+    (sequence.gap() > 1, sequence.priority, is_patient, n_tokens)
 }
 
 #[cfg(test)]

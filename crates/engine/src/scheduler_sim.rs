@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::N_CONTEXT;
 use crate::fake::{FakeBackend, FakeOptions, Probe, expected_prompt_scores, expected_tokens};
-use crate::plan::{Limits, Plan};
+use crate::plan::{Chore, Keep, Limits, Plan};
 use crate::scheduler::Scheduler;
 use crate::sequence::{Sequence, Standing};
 use crate::{Backend, FinishReason, Output, Request, SequenceId, StepError};
@@ -17,6 +16,8 @@ pub struct Sim {
     pub probe: Arc<Probe>,
     pub fake: FakeOptions,
     pub limits: Limits,
+    /// Prefill beside decode.
+    pub n_prefill_max: usize,
     pub requests: BTreeMap<SequenceId, Request>,
     pub outputs: BTreeMap<SequenceId, Vec<Output>>,
 }
@@ -28,6 +29,8 @@ pub enum Op {
     Pause(usize),
     Resume(usize),
     Turns(usize),
+    /// A request that begins with the first so many tokens of an earlier one's prompt and output, and goes on as given.
+    Branch { nth: usize, n_tokens: usize, request: Request },
 }
 
 impl Sim {
@@ -35,7 +38,7 @@ impl Sim {
         let backend = FakeBackend::new(fake.clone());
         let (requests, outputs) = (BTreeMap::new(), BTreeMap::new());
         let probe = backend.probe();
-        Self { scheduler: Scheduler::new(fake.info.clone(), limits), backend, probe, fake, limits, requests, outputs }
+        Self { scheduler: Scheduler::new(fake.info.clone(), limits), backend, probe, fake, limits, n_prefill_max: usize::MAX, requests, outputs }
     }
 
     pub fn arrive(&mut self, request: Request) -> SequenceId {
@@ -56,6 +59,15 @@ impl Sim {
             Op::Pause(n) => self.scheduler.pause(nth(n)),
             Op::Resume(n) => self.scheduler.resume(nth(n)),
             Op::Turns(n) => self.turns(n),
+            Op::Branch { nth: n, n_tokens, request } => {
+                let mut prompt: Vec<_> = self.requests.get(&nth(n)).map_or(Vec::new(), |earlier| {
+                    let output = expected_tokens(&self.fake, earlier);
+                    earlier.prompt.iter().chain(&output).copied().take(n_tokens).collect()
+                });
+                prompt.extend(request.prompt);
+                prompt.truncate(self.fake.info.n_context - 1);
+                self.arrive(Request { prompt, ..request });
+            }
         }
         self.take_events();
     }
@@ -68,7 +80,9 @@ impl Sim {
 
     /// Sequences with one token to compute, none of which may be left out while there is room for all.
     pub fn decoding(&self) -> Vec<SequenceId> {
-        let has_room = self.limits.n_kv_tokens >= self.limits.n_rows * N_CONTEXT && self.fake.faults.is_empty();
+        let info = &self.fake.info;
+        let longest_bytes = info.n_context * info.kv_bytes_per_token + 8 * info.snapshot_bytes;
+        let has_room = self.limits.kv_bytes / 2 >= self.limits.n_rows * longest_bytes && self.fake.faults.is_empty();
         let is_decoding = |s: &&Sequence| s.standing == Standing::Running && !s.is_paused && s.gap() == 1;
         let decoding = self.scheduler.sequences.values().filter(is_decoding);
         if has_room && self.fake.n_tokens_max.is_none() { decoding.map(Sequence::id).collect() } else { Vec::new() }
@@ -77,12 +91,10 @@ impl Sim {
     /// One step onwards; false when there is nothing to do.
     pub fn turn(&mut self) -> bool {
         let decoding = self.decoding();
-        let plan = self.scheduler.plan();
+        let plan = self.scheduler.plan(self.n_prefill_max);
         let is_planned = |id: &SequenceId| plan.step.rows.iter().any(|row| row.sequence == *id);
         assert!(decoding.iter().all(is_planned), "{decoding:?} decode, planned are {:?}", plan.step);
-        plan.closed.iter().for_each(|id| self.backend.close(*id));
-        let has_rows = !plan.step.rows.is_empty();
-        let is_submitted = has_rows && self.submit(&plan);
+        let is_submitted = self.keep(&plan) && !plan.step.rows.is_empty() && self.submit(&plan);
         let n_in_flight = self.scheduler.n_steps_in_flight();
         if n_in_flight == 2 || (n_in_flight == 1 && !is_submitted) {
             match self.backend.collect() {
@@ -94,12 +106,40 @@ impl Sim {
         }
         self.take_events();
         self.check_bounds();
-        has_rows || n_in_flight > 0
+        !plan.is_empty() || n_in_flight > 0
+    }
+
+    /// What comes before the step. False when some of it was refused, and there is no step.
+    pub fn keep(&mut self, plan: &Plan) -> bool {
+        let mut refused = Vec::new();
+        for chore in &plan.chores {
+            let (keep, result) = match chore {
+                Chore::Keep(keep @ Keep::Block { id, block, positions, .. }) => {
+                    (keep, self.backend.keep(*id, *block, positions.clone()))
+                }
+                Chore::Keep(keep @ Keep::Snapshot { id, snapshot }) => (keep, self.backend.snapshot(*id, *snapshot)),
+                Chore::Close(id) => {
+                    self.backend.close(*id);
+                    continue;
+                }
+                Chore::Forget(kept) => {
+                    self.backend.forget(&[*kept]);
+                    continue;
+                }
+            };
+            assert!(!matches!(result, Err(StepError::Mismatch { .. })), "{keep:?}: {result:?}");
+            refused.extend(result.is_err().then(|| keep.clone()));
+        }
+        if !refused.is_empty() {
+            self.scheduler.keeps_refused(plan, &refused);
+        }
+        refused.is_empty()
     }
 
     pub fn submit(&mut self, plan: &Plan) -> bool {
         for id in &plan.opened {
             if let Err(error) = self.backend.open(*id, &self.scheduler.opening(*id)) {
+                assert!(!matches!(error, StepError::Mismatch { .. }), "{error}");
                 self.scheduler.open_refused(*id, &error);
                 return false;
             }
@@ -109,6 +149,11 @@ impl Sim {
             assert!(!matches!(error, StepError::Mismatch { .. }), "{error}");
             self.scheduler.submit_refused(&error);
             return false;
+        }
+        for (id, snapshot) in &plan.snapshots {
+            if self.backend.snapshot(*id, *snapshot).is_err() {
+                self.scheduler.snapshot_refused(*id, *snapshot);
+            }
         }
         true
     }
@@ -123,7 +168,8 @@ impl Sim {
         let seen = self.probe.seen();
         assert!(seen.n_step_tokens_max <= self.limits.n_step_tokens, "{seen:?} over {:?}", self.limits);
         assert!(seen.n_rows_max <= self.limits.n_rows, "{seen:?} over {:?}", self.limits);
-        assert!(seen.n_tokens_max <= self.limits.n_kv_tokens, "{seen:?} over {:?}", self.limits);
+        assert!(seen.kv_bytes_max <= self.limits.kv_bytes, "{seen:?} over {:?}", self.limits);
+        assert!(self.scheduler.held_bytes() <= self.limits.kv_bytes, "over {:?}", self.limits);
     }
 
     /// Runs to the end, which must come within a bound that grows with the work, and checks that nothing is left.
@@ -134,7 +180,23 @@ impl Sim {
         let n_turns = (0..n_turns_max).take_while(|_| self.turn()).count();
         assert!(n_turns < n_turns_max, "{n_tokens} tokens did not finish in {n_turns} turns");
         assert!(self.scheduler.sequences.is_empty(), "idle with work left: {:?}", self.scheduler);
-        assert_eq!((self.probe.seen().n_open, self.probe.seen().n_tokens), (0, 0));
+        self.check_nothing_left();
+    }
+
+    /// No sequence and no lock is left; what is indexed is what the backend holds, and all of it can be forgotten.
+    fn check_nothing_left(&mut self) {
+        let tree = &self.scheduler.tree;
+        tree.assert_sound();
+        assert_eq!(tree.n_unlocked_positions(), tree.n_positions(), "locks are left: {tree:?}");
+        assert_eq!(tree.n_unlocked_snapshots(), tree.n_snapshots(), "locks are left: {tree:?}");
+        let seen = self.probe.seen();
+        assert_eq!((seen.n_open, seen.n_tokens), (0, 0));
+        assert_eq!((seen.n_blocks, seen.n_snapshots), (tree.n_blocks(), tree.n_snapshots()));
+        assert!(seen.n_live <= tree.n_positions(), "{seen:?}, {tree:?}");
+        let kept = self.scheduler.forget_all();
+        self.backend.forget(&kept);
+        let seen = self.probe.seen();
+        assert_eq!((seen.n_blocks, seen.n_snapshots, seen.n_live), (0, 0, 0));
     }
 
     pub fn tokens(&self, id: SequenceId) -> Vec<u32> {

@@ -23,7 +23,22 @@ fn fake() -> FakeOptions {
     FakeOptions { info, ..FakeOptions::default() }
 }
 
-const ROOMY: Limits = Limits { n_step_tokens: 16, n_rows: 8, n_kv_tokens: 1000, n_kv_growth: 8 };
+/// As `fake`, with layers that cannot be cut back.
+fn recurrent() -> FakeOptions {
+    let mut fake = fake();
+    fake.info.snapshot_bytes = 40;
+    fake
+}
+
+const ROOMY: Limits = Limits {
+    n_step_tokens: 16,
+    n_rows: 8,
+    kv_bytes: 4000,
+    kept_bytes: 4000,
+    n_kv_growth: 8,
+    n_block: 4,
+    n_snapshot_gap: 16,
+};
 
 fn request(n_prompt: usize, max_tokens: usize) -> Request {
     Request {
@@ -56,16 +71,21 @@ prop_compose! {
     fn any_limits()(
         n_step_tokens in 1usize..40,
         n_rows in 1usize..7,
-        n_kv_tokens in N_CONTEXT..300,
+        // From what a lone sequence needs, with its recurrent state.
+        kv_bytes in N_CONTEXT * 4 + 40..1200,
+        kept_bytes in prop_oneof![Just(usize::MAX), 0usize..400],
         n_kv_growth in 0usize..20,
+        (n_block, n_snapshot_gap) in (1usize..12, 4usize..30),
     ) -> Limits {
-        Limits { n_step_tokens, n_rows, n_kv_tokens, n_kv_growth }
+        Limits { n_step_tokens, n_rows, kv_bytes, kept_bytes, n_kv_growth, n_block, n_snapshot_gap }
     }
 }
 
 fn any_ops() -> impl Strategy<Value = Vec<Op>> {
     let op = prop_oneof![
-        4 => any_request().prop_map(Op::Arrive),
+        3 => any_request().prop_map(Op::Arrive),
+        4 => (0usize..20, 0usize..60, any_request())
+            .prop_map(|(nth, n_tokens, request)| Op::Branch { nth, n_tokens, request }),
         1 => (0usize..20).prop_map(Op::Cancel),
         1 => (0usize..20).prop_map(Op::Pause),
         1 => (0usize..20).prop_map(Op::Resume),
@@ -75,7 +95,8 @@ fn any_ops() -> impl Strategy<Value = Vec<Op>> {
 }
 
 fn any_fault() -> impl Strategy<Value = Fault> {
-    let call = prop_oneof![Just(Call::Open), Just(Call::Submit), Just(Call::Collect)];
+    let calls = [Call::Open, Call::Submit, Call::Collect, Call::Keep, Call::Snapshot];
+    let call = prop::sample::select(calls.to_vec());
     let error = prop_oneof![
         Just(StepError::OutOfMemory { detail: "full".to_owned() }),
         Just(StepError::Device { detail: "lost".to_owned() })
@@ -87,9 +108,15 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_mix_yields_what_each_request_alone_would(ops in any_ops(), limits in any_limits()) {
+    fn any_mix_yields_what_each_request_alone_would(
+        ops in any_ops(),
+        limits in any_limits(),
+        fake in prop_oneof![Just(fake()), Just(recurrent())],
+        n_prefill_max in prop_oneof![Just(usize::MAX), 1usize..10],
+    ) {
         let has_cancel = ops.iter().any(|op| matches!(op, Op::Cancel(_)));
-        let mut sim = Sim::new(fake(), limits);
+        let mut sim = Sim::new(fake, limits);
+        sim.n_prefill_max = n_prefill_max;
         ops.into_iter().for_each(|op| sim.apply(op));
         sim.drain();
         sim.check_outputs();
@@ -106,8 +133,9 @@ proptest! {
         limits in any_limits(),
         faults in prop::collection::vec(any_fault(), 1..6),
         n_tokens_max in prop::option::of(40usize..150),
+        fake in prop_oneof![Just(fake()), Just(recurrent())],
     ) {
-        let mut sim = Sim::new(FakeOptions { faults, n_tokens_max, ..fake() }, limits);
+        let mut sim = Sim::new(FakeOptions { faults, n_tokens_max, ..fake }, limits);
         ops.into_iter().for_each(|op| sim.apply(op));
         sim.drain();
         sim.check_outputs();
@@ -123,7 +151,7 @@ fn check_run(fake: FakeOptions, limits: Limits, requests: &[Request], expected: 
     sim.drain();
     sim.check_outputs();
     let seen = sim.probe.seen();
-    assert_eq!((seen.n_submits, seen.n_computed, sim.scheduler.n_preempted()), expected);
+    assert_eq!((seen.n_submits, seen.n_computed, sim.scheduler.tally().n_preempted as usize), expected);
 }
 
 #[test]
@@ -137,7 +165,7 @@ fn a_limit_known_in_advance_wastes_no_row() {
 #[test]
 fn long_prompts_are_computed_in_chunks_of_the_budget() {
     check_run(fake(), ROOMY, &[request(40, 1)], (3, 40, 0));
-    check_run(fake(), ROOMY, &[request(20, 1), request(12, 1)], (2, 32, 0));
+    check_run(fake(), ROOMY, &[apart(1, 20, 1), apart(2, 12, 1)], (2, 32, 0));
 }
 
 #[test]
@@ -151,7 +179,7 @@ fn a_stop_token_costs_at_most_the_row_in_flight() {
 
 #[test]
 fn scarce_room_preempts_the_youngest_and_everything_finishes() {
-    let limits = Limits { n_kv_tokens: N_CONTEXT, n_kv_growth: 1, ..ROOMY };
+    let limits = Limits { kv_bytes: N_CONTEXT * 4, n_kv_growth: 1, ..ROOMY };
     let mut sim = Sim::new(fake(), limits);
     let ids = [sim.arrive(request(10, 40)), sim.arrive(request(10, 40)), sim.arrive(request(10, 40))];
     let mut ended = Vec::new();
@@ -161,15 +189,14 @@ fn scarce_room_preempts_the_youngest_and_everything_finishes() {
     }
     sim.drain();
     sim.check_outputs();
-    assert!(sim.scheduler.n_preempted() > 0);
+    assert!(sim.scheduler.tally().n_preempted > 0);
     assert_eq!(ended, ids, "the oldest keeps its cache");
 }
 
 /// The rows of the next plan: sequence, positions, whether the token is pending.
 fn plan_rows(sim: &mut Sim) -> Vec<(u64, usize, bool)> {
-    let plan = sim.scheduler.plan();
-    plan.closed.iter().for_each(|id| sim.backend.close(*id));
-    assert!(plan.step.rows.is_empty() || sim.submit(&plan));
+    let plan = sim.scheduler.plan(sim.n_prefill_max);
+    assert!(sim.keep(&plan) && (plan.step.rows.is_empty() || sim.submit(&plan)));
     let row = |row: &crate::Row| match &row.input {
         RowInput::Tokens(tokens) => (row.sequence.0, tokens.len(), false),
         RowInput::Pending => (row.sequence.0, 1, true),
@@ -183,16 +210,22 @@ fn collect(sim: &mut Sim) {
     sim.take_events();
 }
 
+/// A prompt that shares nothing with those of other `n`s.
+fn apart(n: u32, n_prompt: usize, max_tokens: usize) -> Request {
+    Request { prompt: (0..n_prompt as u32).map(|at| (n + at * 7) % 30).collect(), ..request(0, max_tokens) }
+}
+
 #[test]
-fn decode_goes_first_and_prefill_takes_the_rest_in_order_of_arrival() {
+fn decode_goes_first_and_prefill_takes_the_rest_shortest_first() {
     let mut sim = Sim::new(fake(), ROOMY);
-    sim.arrive(request(4, 20));
+    sim.arrive(apart(0, 4, 20));
     assert_eq!(plan_rows(&mut sim), [(0, 4, false)]);
-    sim.arrive(request(20, 20));
-    sim.arrive(request(5, 20));
-    assert_eq!(plan_rows(&mut sim), [(0, 1, true), (1, 15, false)], "the token of the step in flight is not awaited");
+    sim.arrive(apart(1, 20, 20));
+    sim.arrive(apart(2, 5, 20));
+    let expected = [(0, 1, true), (2, 5, false), (1, 10, false)];
+    assert_eq!(plan_rows(&mut sim), expected, "the token of the step in flight is not awaited");
     collect(&mut sim);
-    assert_eq!(plan_rows(&mut sim), [(0, 1, true), (1, 5, false), (2, 5, false)]);
+    assert_eq!(plan_rows(&mut sim), [(0, 1, true), (2, 1, true), (1, 10, false)]);
     collect(&mut sim);
     assert_eq!(plan_rows(&mut sim), [(0, 1, true), (1, 1, true), (2, 1, true)]);
 }

@@ -5,10 +5,15 @@ use std::sync::Arc;
 
 use crate::draw::uniform;
 use crate::plan::PlannedRow;
+use crate::prefix_tree::Hit;
 use crate::{
-    Draw, FinishReason, ModelInfo, Opening, Output, Prefix, PromptScores, Request, Row, RowInput, RowOutput, RowResult,
-    SamplingOptions, SequenceId, TokenId, Usage,
+    Draw, FinishReason, ModelInfo, Opening, Output, Priority, PromptScores, Request, Row, RowInput, RowOutput,
+    RowResult, SamplingOptions, SequenceId, TokenId, Usage,
 };
+
+mod holdings;
+
+pub(crate) use holdings::{Holdings, Keeping, Locks, PathBlock};
 
 /// Where a sequence stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,10 +29,8 @@ pub(crate) enum Standing {
 /// Why a sequence leaves, which decides what its rows in flight are worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Leave {
-    /// Preempted: rows in flight still count, and it waits to be computed anew.
+    /// Preempted: rows in flight still count, unless its cache is lost, and it waits to go on.
     Preempted,
-    /// Its cache is lost: rows in flight are void, and it waits to be computed anew.
-    Lost,
     /// Finished: rows in flight are void.
     Finished,
 }
@@ -43,8 +46,15 @@ pub(crate) struct Sequence {
     n_prompt: usize,
     /// Most tokens, prompt and output together.
     n_limit: usize,
+    pub priority: Priority,
+    /// Where the model needs snapshots: positions of the prompt at which a chunk ends and one is taken.
+    cuts: Vec<usize>,
+    /// End of the prompt's first message.
+    n_head: usize,
     /// Positions computed, those in flight included.
     pub n_computed: usize,
+    /// Positions computed by steps that are collected: what can be kept.
+    pub n_confirmed: usize,
     /// Tokens that rows in flight sample.
     n_pending: usize,
     pub n_rows_in_flight: usize,
@@ -57,6 +67,13 @@ pub(crate) struct Sequence {
     pub is_paused: bool,
     /// Whether the backend holds it.
     pub is_open: bool,
+    /// Whether what the backend holds of it is of no use any more.
+    pub is_lost: bool,
+    pub holdings: Holdings,
+    /// Prompt tokens that its first start took from kept blocks; `None` before it.
+    n_cached: Option<usize>,
+    /// Times in a row that a later arrival was served before it.
+    pub n_deferred: usize,
 }
 
 impl Sequence {
@@ -72,8 +89,12 @@ impl Sequence {
             tokens: request.prompt,
             stop_tokens,
             n_prompt,
+            priority: request.priority,
+            cuts: if info.snapshot_bytes > 0 { holdings::cuts(&request.boundaries, n_prompt) } else { Vec::new() },
+            n_head: request.boundaries.first().copied().unwrap_or(0).min(n_prompt),
             n_limit: n_prompt.saturating_add(request.max_tokens).min(info.n_context),
             n_computed: 0,
+            n_confirmed: 0,
             n_pending: 0,
             n_rows_in_flight: 0,
             n_reserved: 0,
@@ -81,6 +102,10 @@ impl Sequence {
             standing: Standing::Waiting,
             is_paused: false,
             is_open: false,
+            is_lost: false,
+            holdings: Holdings::default(),
+            n_cached: None,
+            n_deferred: 0,
         }
     }
 
@@ -90,7 +115,71 @@ impl Sequence {
 
     pub(crate) fn opening(&self) -> Opening<'_> {
         let (prompt, output) = self.tokens.split_at(self.n_prompt);
-        Opening { sampling: Arc::clone(&self.sampling), prompt, output, prefix: Prefix::default() }
+        Opening { sampling: Arc::clone(&self.sampling), prompt, output, prefix: self.holdings.prefix() }
+    }
+
+    /// Prompt and output, as far as known.
+    pub(crate) fn tokens(&self) -> &[TokenId] {
+        &self.tokens
+    }
+
+    /// What kept blocks may save: all but the last token, whose logits are wanted. Nothing while every position's are.
+    pub(crate) fn reusable(&self) -> &[TokenId] {
+        match self.scores {
+            Some(_) => &[],
+            None => &self.tokens[..self.tokens.len() - 1],
+        }
+    }
+
+    /// The prompt's first message.
+    pub(crate) fn n_head(&self) -> usize {
+        self.n_head
+    }
+
+    /// Takes part in steps from now on, from the end of `hit` on, whose blocks are locked.
+    pub(crate) fn start(&mut self, hit: Hit, n_reserved: usize, n_block: usize) {
+        self.standing = Standing::Running;
+        self.n_reserved = n_reserved;
+        self.n_computed = hit.n_tokens;
+        self.n_confirmed = hit.n_tokens;
+        self.n_deferred = 0;
+        self.holdings.begin(hit, n_block);
+    }
+
+    /// The backend holds it: what there is to report, and the locks that it no longer needs.
+    pub(crate) fn opened(&mut self, n_block: usize) -> (Option<Output>, Locks) {
+        self.is_open = true;
+        let is_first = self.n_cached.is_none();
+        let n_start = self.holdings.prefix().n_tokens.min(self.n_prompt);
+        let n_cached = *self.n_cached.get_or_insert(n_start);
+        let output = (is_first && n_cached > 0).then(|| self.progress(n_cached));
+        (output, self.holdings.opened(n_block))
+    }
+
+    fn progress(&self, n_computed: usize) -> Output {
+        Output::Prefill { n_computed, n_prompt: self.n_prompt, n_cached: self.n_cached.unwrap_or(0) }
+    }
+
+    /// Positions until the next place for a snapshot, if the model needs them every `n_gap` positions.
+    pub(crate) fn n_to_cut(&self, n_gap: usize) -> usize {
+        let at = self.cuts.partition_point(|cut| *cut <= self.n_computed);
+        let regular = (self.n_computed / n_gap + 1) * n_gap;
+        self.cuts.get(at).copied().unwrap_or(regular).min(regular) - self.n_computed
+    }
+
+    /// Whether a snapshot is to be taken where it stands.
+    pub(crate) fn is_at_cut(&self, n_gap: usize) -> bool {
+        self.n_computed.is_multiple_of(n_gap) || self.cuts.binary_search(&self.n_computed).is_ok()
+    }
+
+    /// Positions that it reserves on its own, as no kept block holds them for it.
+    pub(crate) fn n_own(&self, n_block: usize) -> usize {
+        self.n_reserved - (self.holdings.n_shared() * n_block).min(self.n_reserved)
+    }
+
+    /// Positions whose tokens are known and whose state the backend has for certain.
+    pub(crate) fn n_keepable(&self) -> usize {
+        if self.is_open && !self.is_lost { self.n_confirmed.min(self.tokens.len()) } else { 0 }
     }
 
     /// Positions still to compute. The last token of a sequence is never computed, as nothing follows it.
@@ -136,6 +225,7 @@ impl Sequence {
             has_sample,
             n_scores: targets.len(),
             is_prefill: start < self.n_prompt || end < n_known || n_tokens > 1,
+            snapshot: None,
         };
         let output = match (targets.is_empty(), draw) {
             (false, draw) => RowOutput::Score { targets, draw },
@@ -166,7 +256,14 @@ impl Sequence {
     /// Takes in a row's result and says what there is to report.
     pub(crate) fn apply(&mut self, planned: &PlannedRow, result: RowResult) -> Vec<Output> {
         self.n_rows_in_flight -= 1;
-        if matches!(self.standing, Standing::Leaving(Leave::Lost | Leave::Finished)) {
+        if self.is_lost {
+            return Vec::new();
+        }
+        self.n_confirmed = planned.end;
+        if self.standing == Standing::Leaving(Leave::Finished) {
+            // No one hears of the token, but the row after it computed its position, which is worth keeping.
+            self.n_pending -= result.tokens.len();
+            self.tokens.extend(result.tokens.iter().map(|score| score.token));
             return Vec::new();
         }
         let mut outputs = Vec::new();
@@ -175,7 +272,7 @@ impl Sequence {
         }
         if planned.end < self.n_prompt {
             if self.n_output() == 0 {
-                outputs.push(Output::Prefill { n_computed: planned.end, n_prompt: self.n_prompt });
+                outputs.push(self.progress(planned.end));
             }
             return outputs;
         }
@@ -199,7 +296,8 @@ impl Sequence {
     /// Ends the sequence now; it is closed once no row of it is in flight.
     pub(crate) fn finish(&mut self, reason: FinishReason) -> Output {
         self.standing = Standing::Leaving(Leave::Finished);
-        let usage = Usage { n_prompt: self.n_prompt, n_cached: 0, n_output: self.n_output() };
+        let n_cached = self.n_cached.unwrap_or(0);
+        let usage = Usage { n_prompt: self.n_prompt, n_cached, n_output: self.n_output() };
         Output::Finish { reason, usage }
     }
 
@@ -208,7 +306,10 @@ impl Sequence {
         debug_assert_eq!(self.n_rows_in_flight, 0);
         self.standing = Standing::Waiting;
         self.is_open = false;
+        self.is_lost = false;
+        self.holdings = Holdings::default();
         self.n_computed = 0;
+        self.n_confirmed = 0;
         self.n_pending = 0;
         self.n_reserved = 0;
         if let Some(scores) = &mut self.scores {

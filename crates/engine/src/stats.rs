@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::FinishReason;
-use crate::plan::{Census, StepWork};
+use crate::plan::{Census, StepWork, Tally};
 
 /// What an engine does and has done.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,16 +22,30 @@ pub struct Stats {
     pub n_cancelled: u64,
     /// Sequences that failed.
     pub n_failed: u64,
-    /// Times a sequence lost its cache to others, to be computed anew.
+    /// Times a sequence lost its place to others, to go on later.
     pub n_preempted: u64,
+    /// Tokens that kept blocks saved computing, in all.
+    pub n_hit_tokens: u64,
+    /// Blocks evicted so far.
+    pub n_evicted: u64,
+    /// Snapshots taken so far.
+    pub n_snapshots_taken: u64,
+    /// Times a sequence waited for another that computed the same prefix.
+    pub n_prefix_waits: u64,
     /// Prompt tokens per second, over recent steps with prefill.
     pub prefill_tokens_per_s: f64,
     /// Generated tokens per second over all sequences, over recent steps with decode.
     pub decode_tokens_per_s: f64,
     /// Bytes the backend holds: weights, KV caches and allocator cache.
     pub memory_bytes: usize,
-    /// Positions held by all KV caches.
+    /// Positions of running sequences; those that several share count for each.
     pub n_kv_tokens: usize,
+    /// Positions in kept blocks, whether or not a running sequence uses them.
+    pub n_kept_tokens: usize,
+    /// Blocks kept.
+    pub n_blocks: usize,
+    /// Snapshots held.
+    pub n_snapshots: usize,
 }
 
 /// Gathers [`Stats`] step by step.
@@ -63,11 +77,18 @@ impl Meter {
     }
 
     /// Everything so far, with the state of now.
-    pub(crate) fn snapshot(&mut self, census: Census, n_preempted: usize, memory_bytes: usize) -> Stats {
+    pub(crate) fn snapshot(&mut self, census: Census, tally: Tally, memory_bytes: usize) -> Stats {
         self.stats.n_running = census.n_running;
         self.stats.n_waiting = census.n_waiting;
         self.stats.n_kv_tokens = census.n_kv_tokens;
-        self.stats.n_preempted = n_preempted as u64;
+        self.stats.n_kept_tokens = census.n_kept_tokens;
+        self.stats.n_blocks = census.n_blocks;
+        self.stats.n_snapshots = census.n_snapshots;
+        self.stats.n_preempted = tally.n_preempted;
+        self.stats.n_hit_tokens = tally.n_hit_tokens;
+        self.stats.n_evicted = tally.n_evicted;
+        self.stats.n_snapshots_taken = tally.n_snapshots;
+        self.stats.n_prefix_waits = tally.n_follows;
         self.stats.memory_bytes = memory_bytes;
         self.stats.prefill_tokens_per_s = self.prefill.per_s();
         self.stats.decode_tokens_per_s = self.decode.per_s();

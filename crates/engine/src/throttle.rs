@@ -12,13 +12,15 @@ pub(crate) struct Throttle {
     pub n_rows: usize,
     /// Token budget of a step; never below `n_rows`, so that every decode row fits.
     pub n_tokens: usize,
+    /// Bytes that may be kept beyond running sequences.
+    pub kept_bytes: usize,
     n_failures: usize,
 }
 
 impl Throttle {
     pub(crate) fn new(n_rows: usize, n_tokens: usize) -> Self {
         let n_rows = n_rows.min(n_tokens);
-        Self { n_rows_full: n_rows, n_tokens_full: n_tokens, n_rows, n_tokens, n_failures: 0 }
+        Self { n_rows_full: n_rows, n_tokens_full: n_tokens, n_rows, n_tokens, kept_bytes: usize::MAX, n_failures: 0 }
     }
 
     /// Halves the limits after a failure with `n_running` sequences. False when it was tried often enough.
@@ -34,6 +36,7 @@ impl Throttle {
         self.n_failures = 0;
         self.n_rows = (self.n_rows + 1).min(self.n_rows_full);
         self.n_tokens = (self.n_tokens * 2).min(self.n_tokens_full);
+        self.kept_bytes = self.kept_bytes.saturating_add((self.kept_bytes / 8).max(1));
     }
 }
 

@@ -10,18 +10,22 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::Sender;
 
+use crate::costs::StepCosts;
 use crate::outputs::{Command, N_OUTPUTS_MAX, Shared};
-use crate::plan::{Limits, Plan};
+use crate::plan::{Chore, Keep, Limits, Plan};
 use crate::scheduler::Scheduler;
 use crate::stats::Meter;
 use crate::{Backend, EngineOptions, FinishReason, ModelInfo, Output, SequenceId, StartError};
 
 /// Positions by which a sequence's part of the KV budget grows.
 const N_KV_GROWTH: usize = 256;
+
+/// What is kept beyond running sequences when no budget is set.
+const KEPT_BYTES_DEFAULT: usize = 2 << 30;
 
 /// Room in an output channel below which a sequence pauses: two tokens in flight, prompt scores and the finish.
 const N_OUTPUTS_SPARE: usize = 4;
@@ -42,7 +46,8 @@ where
         let (info, limits) = limits(backend.info(), &options)?;
         let scheduler = Scheduler::new(info.clone(), limits);
         if ready.send(info).is_ok() {
-            Worker::new(backend, scheduler, commands, shared).run();
+            let stall = Duration::from_millis(options.decode_stall_ms);
+            Worker::new(backend, scheduler, Channels { commands, shared }, stall).run();
         }
         Ok(())
     };
@@ -61,6 +66,9 @@ struct Worker {
     shared: Arc<Shared>,
     senders: HashMap<SequenceId, Sender<Output>>,
     meter: Meter,
+    costs: StepCosts,
+    /// How long prefill may hold up decode.
+    stall: Duration,
     /// When the device began what it does now.
     busy_since: Instant,
 }
@@ -74,10 +82,17 @@ enum Next {
     Stop,
 }
 
+/// The worker's ends of what the handles hold.
+struct Channels {
+    commands: Receiver<Command>,
+    shared: Arc<Shared>,
+}
+
 impl Worker {
-    fn new(backend: Box<dyn Backend>, scheduler: Scheduler, commands: Receiver<Command>, shared: Arc<Shared>) -> Self {
-        let (senders, meter, busy_since) = (HashMap::new(), Meter::default(), Instant::now());
-        Self { backend, scheduler, commands, shared, senders, meter, busy_since }
+    fn new(backend: Box<dyn Backend>, scheduler: Scheduler, channels: Channels, stall: Duration) -> Self {
+        let Channels { commands, shared } = channels;
+        let (senders, meter, costs, busy_since) = (HashMap::new(), Meter::default(), StepCosts::default(), Instant::now());
+        Self { backend, scheduler, commands, shared, senders, meter, costs, stall, busy_since }
     }
 
     /// Works until told to stop or the backend panics, then drops the backend and every channel: receivers without a
@@ -141,19 +156,49 @@ impl Worker {
 
     /// Submits the next step, and collects one when two are in flight or no other can start.
     fn turn(&mut self) -> Next {
-        let plan = self.scheduler.plan();
-        plan.closed.iter().for_each(|id| self.backend.close(*id));
-        let has_rows = !plan.step.rows.is_empty();
-        let is_submitted = has_rows && self.submit(&plan);
+        let plan = self.scheduler.plan(self.costs.n_prefill_within(self.stall));
+        let refused = self.do_chores(&plan.chores);
+        if !refused.is_empty() {
+            self.scheduler.keeps_refused(&plan, &refused);
+            return Next::Step;
+        }
+        let is_submitted = !plan.step.rows.is_empty() && self.submit(&plan);
         match self.scheduler.n_steps_in_flight() {
-            0 if has_rows => Next::Step,
-            0 => Next::Wait,
+            0 if plan.is_empty() => Next::Wait,
+            0 => Next::Step,
             1 if is_submitted => Next::Step,
             _ => {
                 self.collect();
                 Next::Step
             }
         }
+    }
+
+    /// Does what comes before a step, and returns what the backend did not keep.
+    fn do_chores(&mut self, chores: &[Chore]) -> Vec<Keep> {
+        let mut refused = Vec::new();
+        for chore in chores {
+            let keep = match chore {
+                Chore::Forget(kept) => {
+                    self.backend.forget(&[*kept]);
+                    continue;
+                }
+                Chore::Close(id) => {
+                    self.backend.close(*id);
+                    continue;
+                }
+                Chore::Keep(keep) => keep,
+            };
+            let result = match keep {
+                Keep::Block { id, block, positions, .. } => self.backend.keep(*id, *block, positions.clone()),
+                Keep::Snapshot { id, snapshot } => self.backend.snapshot(*id, *snapshot),
+            };
+            if let Err(error) = result {
+                tracing::debug!(%error, ?keep, "state was not kept");
+                refused.push(keep.clone());
+            }
+        }
+        refused
     }
 
     /// Opens the plan's new sequences and submits its step. False when the backend refused, and nothing was submitted.
@@ -174,6 +219,12 @@ impl Worker {
             self.scheduler.submit_refused(&error);
             return false;
         }
+        for (id, snapshot) in &plan.snapshots {
+            if let Err(error) = self.backend.snapshot(*id, *snapshot) {
+                tracing::debug!(%error, ?id, "a snapshot was not taken");
+                self.scheduler.snapshot_refused(*id, *snapshot);
+            }
+        }
         true
     }
 
@@ -182,7 +233,11 @@ impl Worker {
         let now = Instant::now();
         let took = now.duration_since(std::mem::replace(&mut self.busy_since, now));
         match result {
-            Ok(output) => self.meter.step(self.scheduler.collected(output), took),
+            Ok(output) => {
+                let work = self.scheduler.collected(output);
+                self.costs.observe(work, took);
+                self.meter.step(work, took);
+            }
             Err(error) => {
                 tracing::warn!(%error, "a step failed");
                 self.scheduler.collect_failed(&error);
@@ -217,8 +272,8 @@ impl Worker {
     }
 
     fn publish(&mut self) {
-        let (census, n_preempted) = (self.scheduler.census(), self.scheduler.n_preempted());
-        self.shared.publish(self.meter.snapshot(census, n_preempted, self.backend.memory_bytes()));
+        let (census, tally) = (self.scheduler.census(), self.scheduler.tally());
+        self.shared.publish(self.meter.snapshot(census, tally, self.backend.memory_bytes()));
     }
 
     /// Ends every sequence and leaves nothing in the backend.
@@ -229,8 +284,10 @@ impl Worker {
         while self.scheduler.n_steps_in_flight() > 0 {
             self.collect();
         }
-        let plan = self.scheduler.plan();
-        plan.closed.iter().for_each(|id| self.backend.close(*id));
+        let plan = self.scheduler.plan(usize::MAX);
+        self.do_chores(&plan.chores);
+        let kept = self.scheduler.forget_all();
+        self.backend.forget(&kept);
     }
 }
 
@@ -246,25 +303,19 @@ fn start_error(thread: JoinHandle<Result<(), StartError>>) -> StartError {
 /// Facts of the model and bounds of the scheduler, under the KV budget.
 fn limits(info: &ModelInfo, options: &EngineOptions) -> Result<(ModelInfo, Limits), StartError> {
     let mut info = info.clone();
-    let n_kv_tokens = n_kv_tokens(options.kv_budget_bytes, info.kv_bytes_per_token)?;
-    info.n_context = info.n_context.min(n_kv_tokens);
+    if let Some(n_tokens) = options.n_budget_tokens(&info)? {
+        info.n_context = info.n_context.min(n_tokens);
+    }
     let limits = Limits {
         n_step_tokens: options.token_budget,
         n_rows: options.n_rows_max,
-        n_kv_tokens,
+        kv_bytes: options.kv_budget_bytes.unwrap_or(usize::MAX),
+        kept_bytes: options.kv_budget_bytes.unwrap_or(KEPT_BYTES_DEFAULT),
         n_kv_growth: N_KV_GROWTH,
+        n_block: options.n_block,
+        n_snapshot_gap: options.n_snapshot_gap,
     };
     Ok((info, limits))
-}
-
-/// Positions that the KV budget holds.
-fn n_kv_tokens(kv_budget_bytes: Option<usize>, kv_bytes_per_token: usize) -> Result<usize, StartError> {
-    let Some(kv_budget_bytes) = kv_budget_bytes else { return Ok(usize::MAX) };
-    let n_tokens = kv_budget_bytes.checked_div(kv_bytes_per_token).unwrap_or(usize::MAX);
-    if n_tokens < 2 {
-        return Err(StartError::KvBudget { kv_budget_bytes, kv_bytes_per_token, n_tokens });
-    }
-    Ok(n_tokens)
 }
 
 /// What a panic said.

@@ -52,7 +52,8 @@ impl Bench {
         let (tokens, reason, usage) = drain(&mut outputs);
         assert_eq!(tokens, expected_tokens(&self.fake, request));
         assert!(matches!(reason, FinishReason::Stop | FinishReason::Length), "{reason:?}");
-        assert_eq!(usage, Usage { n_prompt: request.prompt.len(), n_cached: 0, n_output: tokens.len() });
+        assert_eq!((usage.n_prompt, usage.n_output), (request.prompt.len(), tokens.len()));
+        assert_eq!(*outputs.usage(), usage);
         assert_eq!(outputs.blocking_next(), None);
     }
 
@@ -60,7 +61,9 @@ impl Bench {
     fn check_nothing_left(self) {
         self.probe.wait_until(|seen| seen.n_open == 0 && seen.n_tokens == 0);
         self.engine.shutdown();
-        assert!(self.probe.seen().is_dropped);
+        let seen = self.probe.seen();
+        assert!(seen.is_dropped);
+        assert_eq!((seen.n_live, seen.n_blocks, seen.n_snapshots), (0, 0, 0));
         let stats = self.engine.stats();
         assert_eq!((stats.n_running, stats.n_waiting, stats.n_kv_tokens), (0, 0, 0));
         assert_eq!(stats.memory_bytes, self.fake.info.weight_bytes);
@@ -80,7 +83,7 @@ fn fake() -> FakeOptions {
 }
 
 fn options() -> EngineOptions {
-    EngineOptions { token_budget: 64, n_rows_max: 8, n_waiting_max: 64, kv_budget_bytes: None }
+    EngineOptions { token_budget: 64, n_rows_max: 8, n_waiting_max: 64, ..EngineOptions::default() }
 }
 
 /// A request whose tokens differ from those of other `n`s, and which ends by its limit alone.

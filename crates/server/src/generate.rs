@@ -155,6 +155,7 @@ fn refusal(state: &ServerState, error: SubmitError) -> ApiError {
     match error {
         SubmitError::QueueFull { .. } => ApiError::QueueFull { retry_after_s: state.options.retry_after_s },
         SubmitError::TooLong { n_prompt, n_context } => ApiError::TooLong { n_prompt, n_context },
+        SubmitError::NeverFits { n_prompt, n_fit, .. } => ApiError::TooLong { n_prompt, n_context: n_fit },
         SubmitError::Sampling(SamplingError::OutOfRange { name, value, low, high }) => {
             ApiError::invalid(name, format!("must be between {low} and {high}, not {value}"))
         }

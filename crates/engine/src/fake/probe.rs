@@ -7,10 +7,20 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 pub struct Seen {
     /// Open sequences.
     pub n_open: usize,
-    /// Positions held by open sequences.
+    /// Positions held by open sequences, shared ones counted for each.
     pub n_tokens: usize,
-    /// Most positions ever held.
-    pub n_tokens_max: usize,
+    /// Positions in memory, held by sequences or blocks, shared ones counted once.
+    pub n_live: usize,
+    /// Most positions ever in memory.
+    pub n_live_max: usize,
+    /// Blocks kept.
+    pub n_blocks: usize,
+    /// Snapshots kept.
+    pub n_snapshots: usize,
+    /// Bytes of positions in memory, of snapshots, and of open sequences' own states.
+    pub kv_bytes: usize,
+    /// Most such bytes ever.
+    pub kv_bytes_max: usize,
     /// Most rows of a step.
     pub n_rows_max: usize,
     /// Most input positions of a step.
@@ -25,6 +35,10 @@ pub struct Seen {
     pub n_collects: usize,
     /// Calls of `collect` that were let through so far; a held one is not.
     pub n_collected: usize,
+    /// Calls of `keep` so far.
+    pub n_keeps: usize,
+    /// Calls of `snapshot` so far.
+    pub n_snapshot_calls: usize,
     /// Whether the backend was dropped.
     pub is_dropped: bool,
     is_held: bool,

@@ -64,7 +64,7 @@ fn out_of_memory_makes_steps_smaller_and_loses_nothing() {
     for (request, outputs) in requests.iter().zip(outputs) {
         bench.check_whole(request, outputs);
     }
-    assert!(bench.probe.seen().n_tokens_max <= 300);
+    assert!(bench.probe.seen().n_live_max <= 300);
     assert!(bench.engine.stats().n_preempted > 0);
     bench.check_nothing_left();
 }

@@ -21,16 +21,27 @@ fn requests_that_cannot_be_honoured_are_refused() {
     );
     check_refused(
         Request { prompt: vec![1; 1000], ..base() },
-        "the prompt has 1000 tokens, but the context holds 1000 with the output; shorten the prompt",
+        "the prompt's 1000 tokens and one of output take 4004 bytes of KV cache, more than the budget of 4000 bytes, \
+         which holds 1000; shorten the prompt or raise the budget",
     );
     check_refused(
         Request { prompt: vec![1; 1_000_000], max_tokens: 0, ..base() },
-        "the prompt has 1000000 tokens, but the context holds 1000 with the output; shorten the prompt",
+        "the prompt's 1000000 tokens and one of output take 4000004 bytes of KV cache, more than the budget of 4000 \
+         bytes, which holds 1000; shorten the prompt or raise the budget",
     );
     check_refused(
         Request { sampling: SamplingOptions { top_p: 2.0, ..SamplingOptions::default() }, ..base() },
         "top_p is 2, but must be between 0 and 1",
     );
+}
+
+#[test]
+fn a_prompt_beyond_the_model_is_told_apart_from_one_beyond_the_budget() {
+    let bench = Bench::start(fake(), options());
+    let error = bench.engine.submit(Request { prompt: vec![1; 2000], ..request(1, 10) }).err().unwrap();
+    let expected = "the prompt has 2000 tokens, but the context holds 2000 with the output; shorten the prompt";
+    assert_eq!(error.to_string(), expected);
+    bench.check_nothing_left();
 }
 
 #[test]
@@ -50,6 +61,8 @@ fn unusable_options_do_not_start() {
     let cases = [
         (EngineOptions { token_budget: 0, ..options() }, "token_budget is 0, but must be at least 1"),
         (EngineOptions { n_rows_max: 0, ..options() }, "n_rows_max is 0, but must be at least 1"),
+        (EngineOptions { n_block: 0, ..options() }, "n_block is 0, but must be at least 1"),
+        (EngineOptions { n_snapshot_gap: 0, ..options() }, "n_snapshot_gap is 0, but must be at least 1"),
         (
             EngineOptions { kv_budget_bytes: Some(7), ..options() },
             "the KV budget of 7 bytes holds 1 tokens of 4 bytes; raise it",

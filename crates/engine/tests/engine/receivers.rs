@@ -71,7 +71,7 @@ fn prefill_of_long_prompts_is_reported_and_scores_come_before_tokens() {
     let mut kinds = Vec::new();
     while let Some(output) = outputs.blocking_next() {
         kinds.push(match output {
-            Output::Prefill { n_computed, n_prompt } => format!("{n_computed} of {n_prompt}"),
+            Output::Prefill { n_computed, n_prompt, .. } => format!("{n_computed} of {n_prompt}"),
             Output::Prompt(scores) => format!("{} scores", scores.len()),
             Output::Token(_) => "token".to_owned(),
             Output::Finish { .. } => "finish".to_owned(),

@@ -16,7 +16,10 @@ struct Metric {
 const METRICS: &[Metric] = &[
     Metric { name: "sequences_running", kind: "gauge", help: "Sequences that hold a KV cache.", value: |s| s.n_running as f64 },
     Metric { name: "sequences_waiting", kind: "gauge", help: "Sequences that wait for room.", value: |s| s.n_waiting as f64 },
-    Metric { name: "kv_tokens", kind: "gauge", help: "Positions held by all KV caches.", value: |s| s.n_kv_tokens as f64 },
+    Metric { name: "kv_tokens", kind: "gauge", help: "Positions of running sequences.", value: |s| s.n_kv_tokens as f64 },
+    Metric { name: "kv_kept_tokens", kind: "gauge", help: "Positions in kept blocks.", value: |s| s.n_kept_tokens as f64 },
+    Metric { name: "kv_blocks", kind: "gauge", help: "Blocks of KV kept for reuse.", value: |s| s.n_blocks as f64 },
+    Metric { name: "kv_snapshots", kind: "gauge", help: "Snapshots of state that cannot be cut back.", value: |s| s.n_snapshots as f64 },
     Metric { name: "memory_bytes", kind: "gauge", help: "Weights, KV caches and allocator cache.", value: |s| s.memory_bytes as f64 },
     Metric { name: "prefill_tokens_per_second", kind: "gauge", help: "Prompt tokens per second, recent steps.", value: |s| s.prefill_tokens_per_s },
     Metric { name: "decode_tokens_per_second", kind: "gauge", help: "Generated tokens per second, recent steps.", value: |s| s.decode_tokens_per_s },
@@ -25,7 +28,11 @@ const METRICS: &[Metric] = &[
     Metric { name: "sequences_finished_total", kind: "counter", help: "Sequences that ended well.", value: |s| s.n_finished as f64 },
     Metric { name: "sequences_cancelled_total", kind: "counter", help: "Sequences whose client went away.", value: |s| s.n_cancelled as f64 },
     Metric { name: "sequences_failed_total", kind: "counter", help: "Sequences that failed.", value: |s| s.n_failed as f64 },
-    Metric { name: "sequences_preempted_total", kind: "counter", help: "Times a sequence lost its KV cache to others.", value: |s| s.n_preempted as f64 },
+    Metric { name: "sequences_preempted_total", kind: "counter", help: "Times a sequence lost its place to others.", value: |s| s.n_preempted as f64 },
+    Metric { name: "prefix_hit_tokens_total", kind: "counter", help: "Tokens that kept blocks saved computing.", value: |s| s.n_hit_tokens as f64 },
+    Metric { name: "prefix_waits_total", kind: "counter", help: "Times a sequence waited for another with the same prefix.", value: |s| s.n_prefix_waits as f64 },
+    Metric { name: "kv_blocks_evicted_total", kind: "counter", help: "Blocks evicted.", value: |s| s.n_evicted as f64 },
+    Metric { name: "kv_snapshots_taken_total", kind: "counter", help: "Snapshots taken.", value: |s| s.n_snapshots_taken as f64 },
 ];
 
 /// Every figure of every model, labelled with the model's id.
