@@ -37,7 +37,15 @@ pub struct EngineOptions {
 
 impl Default for EngineOptions {
     fn default() -> Self {
-        Self { token_budget: 512, n_rows_max: 32, n_waiting_max: 256, kv_budget_bytes: None, n_block: 64, n_snapshot_gap: 1024, decode_stall_ms: 500 }
+        Self {
+            token_budget: 512,
+            n_rows_max: 32,
+            n_waiting_max: 256,
+            kv_budget_bytes: None,
+            n_block: 64,
+            n_snapshot_gap: 1024,
+            decode_stall_ms: 500,
+        }
     }
 }
 

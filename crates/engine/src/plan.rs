@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::prefix_tree::BlockKey;
+use crate::tier::ChainKey;
 use crate::{BlockId, Kept, RowResult, SequenceId, SnapshotId, Step, StepOutput};
 
 /// Bounds of every plan.
@@ -59,7 +59,7 @@ pub(crate) enum Chore {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Keep {
     /// KV of `positions`.
-    Block { id: SequenceId, block: BlockId, positions: Range<usize>, key: BlockKey },
+    Block { id: SequenceId, block: BlockId, positions: Range<usize>, key: ChainKey },
     /// State as it is now.
     Snapshot { id: SequenceId, snapshot: SnapshotId },
 }

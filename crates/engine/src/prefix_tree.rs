@@ -11,14 +11,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
 
+use crate::tier::{ChainKey, Kind};
 use crate::{BlockId, Kept, SnapshotId, TokenId};
 
 mod evict;
-mod key;
 mod snapshots;
 
 use evict::Rank;
-pub(crate) use key::BlockKey;
 use snapshots::Place;
 
 /// All kept state.
@@ -53,7 +52,7 @@ struct Branches {
 struct Node {
     parent: Option<BlockId>,
     tokens: Arc<[TokenId]>,
-    key: BlockKey,
+    key: ChainKey,
     /// Blocks before it.
     depth: usize,
     n_locks: usize,
@@ -169,8 +168,8 @@ impl PrefixTree {
         }
         let tokens: Arc<[TokenId]> = tokens.into();
         let (key, depth) = match parent.map(|id| &self.nodes[&id]) {
-            Some(parent) => (parent.key.child(&tokens), parent.depth + 1),
-            None => (BlockKey::ROOT.child(&tokens), 0),
+            Some(parent) => (parent.key.then(Kind::Block, &tokens), parent.depth + 1),
+            None => (ChainKey::ROOT.then(Kind::Block, &tokens), 0),
         };
         let id = BlockId(self.next_id());
         let subsumed = self.branches(parent).prefixes_of(&tokens, |branches| &branches.children);
@@ -190,8 +189,8 @@ impl PrefixTree {
         Insertion::New(id)
     }
 
-    /// Chain hash of a block: the same tokens after the same tokens, and nothing else, have the same.
-    pub(crate) fn key(&self, id: BlockId) -> BlockKey {
+    /// Names a block across processes.
+    pub(crate) fn key(&self, id: BlockId) -> ChainKey {
         self.nodes[&id].key
     }
 

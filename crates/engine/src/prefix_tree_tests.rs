@@ -2,7 +2,8 @@ use std::collections::HashMap;
 
 use proptest::prelude::*;
 
-use super::{BlockKey, Hit, Insertion, Node, PrefixTree};
+use super::{ChainKey, Hit, Insertion, Node, PrefixTree};
+use crate::tier::Kind;
 use crate::{BlockId, Kept, TokenId};
 
 const N_BLOCK: usize = 4;
@@ -22,7 +23,7 @@ impl PrefixTree {
             assert_eq!(self.branches(node.parent).children.get(&node.tokens), Some(id));
             let parent = node.parent.map(|parent| &self.nodes[&parent]);
             assert!(parent.is_none_or(|parent| parent.tokens.len() == self.n_block && parent.n_locks >= node.n_locks));
-            assert_eq!(node.key, parent.map_or(BlockKey::ROOT, |parent| parent.key).child(&node.tokens));
+            assert_eq!(node.key, parent.map_or(ChainKey::ROOT, |parent| parent.key).then(Kind::Block, &node.tokens));
             let is_evictable = node.n_locks == 0 && node.below.children.is_empty();
             assert_eq!(node.filed.is_some(), is_evictable, "{node:?}");
         }
@@ -171,8 +172,7 @@ fn keys_name_the_tokens_from_the_start_on() {
     let tree = tree(&[&[1, 1, 1, 1, 2], &[3, 3, 3, 3, 2]]);
     let key = |tokens: &[TokenId]| tree.key(*tree.find(tokens).blocks.last().unwrap());
     assert_ne!(key(&[1, 1, 1, 1, 2]), key(&[3, 3, 3, 3, 2]));
-    assert_eq!(key(&[1, 1, 1, 1, 2]), BlockKey::ROOT.child(&[1, 1, 1, 1]).child(&[2]));
-    assert_ne!(BlockKey::ROOT.child(&[1, 2]), BlockKey::ROOT.child(&[1]).child(&[2]));
+    assert_eq!(key(&[1, 1, 1, 1, 2]), ChainKey::ROOT.then(Kind::Block, &[1, 1, 1, 1]).then(Kind::Block, &[2]));
 }
 
 /// A tree with `tokens` kept and snapshots at the given positions.

@@ -30,7 +30,11 @@ pub enum Op {
     Resume(usize),
     Turns(usize),
     /// A request that begins with the first so many tokens of an earlier one's prompt and output, and goes on as given.
-    Branch { nth: usize, n_tokens: usize, request: Request },
+    Branch {
+        nth: usize,
+        n_tokens: usize,
+        request: Request,
+    },
 }
 
 impl Sim {
@@ -38,7 +42,16 @@ impl Sim {
         let backend = FakeBackend::new(fake.clone());
         let (requests, outputs) = (BTreeMap::new(), BTreeMap::new());
         let probe = backend.probe();
-        Self { scheduler: Scheduler::new(fake.info.clone(), limits), backend, probe, fake, limits, n_prefill_max: usize::MAX, requests, outputs }
+        Self {
+            scheduler: Scheduler::new(fake.info.clone(), limits),
+            backend,
+            probe,
+            fake,
+            limits,
+            n_prefill_max: usize::MAX,
+            requests,
+            outputs,
+        }
     }
 
     pub fn arrive(&mut self, request: Request) -> SequenceId {

@@ -91,7 +91,8 @@ struct Channels {
 impl Worker {
     fn new(backend: Box<dyn Backend>, scheduler: Scheduler, channels: Channels, stall: Duration) -> Self {
         let Channels { commands, shared } = channels;
-        let (senders, meter, costs, busy_since) = (HashMap::new(), Meter::default(), StepCosts::default(), Instant::now());
+        let (senders, meter, costs, busy_since) =
+            (HashMap::new(), Meter::default(), StepCosts::default(), Instant::now());
         Self { backend, scheduler, commands, shared, senders, meter, costs, stall, busy_since }
     }
 

@@ -175,7 +175,8 @@ impl Scheduler {
         if tokens.len() < n_worth {
             return None;
         }
-        let is_ahead = |s: &&Sequence| s.standing == Standing::Running && !s.is_paused && s.holdings.keeping == Keeping::Running;
+        let is_ahead =
+            |s: &&Sequence| s.standing == Standing::Running && !s.is_paused && s.holdings.keeping == Keeping::Running;
         let follow = |leader: &Sequence| Follow {
             leader: Some(leader.id()),
             n_common: n_common(leader.tokens(), tokens),
