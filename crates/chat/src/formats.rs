@@ -4,30 +4,49 @@
 //! A tool format is a small machine: entries lead from text or reasoning into its states; in each state a body says what
 //! the text means and rules say which terminal leads where.
 
+mod apertus;
+mod cohere;
 mod deepseek_v3;
 mod deepseek_v31;
 mod deepseek_v32;
 mod detection;
+mod functionary;
 mod gemma4;
 mod glm47;
 mod harmony;
 mod hermes;
+mod hy_v3;
+mod k2_horizon;
 mod kimi_k2;
+mod kimi_k3;
 mod lfm2;
 mod llama3;
 mod minicpm;
 mod minimax;
+mod minimax_m3;
 mod mistral;
+mod muse;
 mod qwen3_coder;
 mod reasoning;
 mod solar;
+mod ui_tars;
+mod wire;
 
 pub use detection::{Because, Detection};
 pub use reasoning::ReasoningFormat;
+pub(crate) use wire::{CallWire, Wire};
 
 /// Every tool format. Detection takes the first whose markers fit, so the more specific stand first.
-const TOOL_FORMATS: [&ToolFormat; 15] = [
+const TOOL_FORMATS: [&ToolFormat; 24] = [
     &harmony::FORMAT,
+    &muse::FORMAT,
+    &kimi_k3::FORMAT,
+    &minimax_m3::FORMAT,
+    &hy_v3::FORMAT,
+    &k2_horizon::FORMAT,
+    &functionary::FORMAT,
+    &apertus::FORMAT,
+    &cohere::FORMAT,
     &gemma4::FORMAT,
     &kimi_k2::FORMAT,
     &minimax::FORMAT,
@@ -42,6 +61,7 @@ const TOOL_FORMATS: [&ToolFormat; 15] = [
     &mistral::FORMAT,
     &hermes::FORMAT,
     &llama3::FORMAT,
+    &ui_tars::FORMAT,
 ];
 
 /// How one checkpoint writes tool calls and reasoning.
@@ -101,7 +121,7 @@ impl OutputFormat {
                 .map(|rule| rule.on)
                 .chain(format.literals.iter().copied())
         });
-        let reasoning = self.reasoning.into_iter().flat_map(|format| [format.open, format.close]);
+        let reasoning = self.reasoning.into_iter().flat_map(ReasoningFormat::terminals);
         tools.chain(reasoning)
     }
 }
@@ -128,8 +148,40 @@ pub struct ToolFormat {
     pub(crate) literals: &'static [&'static str],
     /// How calls are named where the model does not name them.
     pub(crate) ids: IdStyle,
-    /// Whether the format marks reasoning too; it then acts without declared tools as well.
-    pub(crate) has_reasoning: bool,
+    /// What of the output the format is about.
+    pub(crate) scope: Scope,
+    /// Where a prompt that ends so leaves off: the output begins in that state.
+    pub(crate) opened_by: &'static [(&'static str, usize)],
+    /// How the model writes calls itself.
+    pub(crate) wire: Wire,
+}
+
+/// What of an output a tool format is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// Calls only: without declared tools it does nothing.
+    Calls,
+    /// The text has markers too, so that it acts without declared tools as well. Text is exact.
+    Text,
+    /// Reasoning has markers of the format as well. Markers are never text.
+    Channels,
+}
+
+impl ToolFormat {
+    /// Whether reasoning is marked by the format.
+    pub fn has_reasoning(&self) -> bool {
+        self.scope == Scope::Channels
+    }
+
+    /// Calls as the model writes them, by name and arguments (an object).
+    pub fn write_calls<'a>(&self, calls: impl IntoIterator<Item = (&'a str, &'a serde_json::Value)>) -> String {
+        wire::write(&self.wire, calls.into_iter())
+    }
+
+    /// Every format, in the order of detection.
+    pub fn all() -> impl Iterator<Item = &'static Self> {
+        TOOL_FORMATS.into_iter()
+    }
 }
 
 impl PartialEq for ToolFormat {
@@ -166,7 +218,7 @@ pub(crate) struct State {
 impl State {
     /// Whether a call has just ended here, so that what was read is no text.
     pub fn is_after_call(&self) -> bool {
-        matches!(self.body, Body::Layout) && self.otherwise == Goto::Back
+        matches!(self.body, Body::Layout) && matches!(self.otherwise, Goto::Back | Goto::Text)
     }
 }
 
@@ -191,7 +243,11 @@ pub(crate) enum Body {
     JsonCall { done: Goto },
     /// Gemma's arguments: bare keys, strings between `<|"|>`.
     GemmaArguments { done: Goto },
-    /// A harmony header: channel and recipient.
+    /// Nested elements, whose tags all have this before them: each a member, typed by the tool's schema.
+    Elements { before_tags: &'static str },
+    /// A word that says nothing.
+    Skip,
+    /// A header of harmony's kind: channel and recipient.
     HarmonyHeader { call: usize },
 }
 
@@ -202,6 +258,8 @@ pub(crate) enum NameStyle {
     Plain,
     /// Kimi's `functions.name:0`, which is also the call's id.
     Kimi,
+    /// An action of the tool `computer`, where no tool has its name.
+    Action,
 }
 
 /// What stands around a plain value.
@@ -295,6 +353,8 @@ pub(crate) enum Goto {
     Back,
     /// The visible text.
     Text,
+    /// Thinking.
+    Reasoning,
     /// It was no call: what has been read since the last call comes out as text.
     Reject,
 }

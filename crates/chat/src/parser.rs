@@ -4,6 +4,8 @@
 //! beginning of a terminal, and a call up to its tool's name, since it may turn out to be prose.
 
 mod call;
+mod element;
+mod entries;
 mod gemma;
 mod header;
 mod json_call;
@@ -16,9 +18,10 @@ mod states;
 
 use crate::{
     Event, FinishReason, OutputFormat, Tool,
-    formats::{Act, Body, Goto, Read, ReasoningFormat, Rule, State, ToolFormat},
+    formats::{Act, Body, Goto, Read, Rule, Scope, State, ToolFormat},
 };
 use call::Call;
+use entries::{Entries, Entry, Freshness, Lead};
 use output::{Output, Region};
 use scan::{Found, More};
 use schema::Tools;
@@ -79,13 +82,17 @@ impl OutputParser {
     pub fn new(format: &OutputFormat, options: &OutputOptions<'_>) -> Self {
         let tools = Tools::new(options.tools);
         let is_thinking = format.reasoning.is_some_and(|reasoning| reasoning.is_open_after(options.prompt_tail));
-        let active = format.tools.filter(|format| format.has_reasoning || !tools.is_empty());
+        let active = format.tools.filter(|format| format.scope != Scope::Calls || !tools.is_empty());
+        let opened = active.into_iter().flat_map(|format| format.opened_by);
+        let tail = options.prompt_tail.trim_end();
+        let place =
+            opened.copied().find(|(end, _)| tail.ends_with(end)).map_or(Place::Region, |(_, idx)| Place::State(idx));
         Self {
             format: active,
             tools,
             entries: Entries::new(active, format.reasoning),
             region: if is_thinking { Region::Reasoning } else { Region::Text },
-            place: Place::Region,
+            place,
             is_fresh: true,
             drops_space: is_thinking,
             space: String::new(),
@@ -159,8 +166,15 @@ impl OutputParser {
             return self.fresh_step(text, more);
         }
         let entries = self.entries.of(self.region, Freshness::Stale);
-        // The newlines before a tag belong to it; harmony's messages are exact.
-        let n_newlines = if self.format.is_some_and(|format| format.has_reasoning) { 0 } else { 2 };
+        if self.format.is_some_and(ToolFormat::has_reasoning) && self.is_cut_mark(text, entries, more) {
+            return Step::Read(text.len());
+        }
+        // The newlines before a tag belong to it; messages between markers are exact.
+        let n_newlines = match self.format.map_or(Scope::Calls, |format| format.scope) {
+            Scope::Channels => 0,
+            Scope::Text if self.region == Region::Text => 0,
+            Scope::Text | Scope::Calls => 2,
+        };
         let Some(hit) = scan::first(text, entries.iter().map(|entry| &entry.rule), n_newlines, more) else {
             self.output.text(self.region, text);
             return Step::Read(text.len());
@@ -191,6 +205,9 @@ impl OutputParser {
             return Step::Read(space.len_utf8());
         }
         let entries = self.entries.of(self.region, Freshness::Fresh);
+        if self.is_cut_mark(text, entries, more) {
+            return Step::Read(text.len());
+        }
         match scan::at_start(text, entries.iter().map(|entry| &entry.rule), more) {
             Found::Terminal(idx) => {
                 let entry = entries[idx];
@@ -203,6 +220,13 @@ impl OutputParser {
                 Step::Read(0)
             }
         }
+    }
+
+    /// Whether nothing but the beginning of a mark stands at the end, after a call: the output was cut off inside it.
+    fn is_cut_mark(&self, text: &str, entries: &[Entry], more: More) -> bool {
+        more == More::Ended
+            && self.call.n_calls > 0
+            && scan::is_beginning(text, entries.iter().map(|entry| &entry.rule))
     }
 
     fn leave_fresh(&mut self) {
@@ -263,6 +287,10 @@ impl OutputParser {
                 self.call.raw.clear();
                 self.speak(Region::Text);
             }
+            Goto::Reasoning => {
+                self.call.raw.clear();
+                self.speak(Region::Reasoning);
+            }
             Goto::Reject => self.reject(),
         }
     }
@@ -273,11 +301,11 @@ impl OutputParser {
         self.leave_fresh();
     }
 
-    /// It was no call: its text goes out, but for harmony's markers, which are never text.
+    /// It was no call: its text goes out, but for markers of messages, which are never text.
     fn reject(&mut self) {
         let mut raw = std::mem::take(&mut self.call.raw);
         self.call.id = None;
-        if let Some(format) = self.format.filter(|format| format.has_reasoning) {
+        if let Some(format) = self.format.filter(|format| format.has_reasoning()) {
             for rule in format.entries {
                 raw = raw.replace(rule.on, "");
             }
@@ -292,70 +320,6 @@ impl OutputParser {
         }
         if matches!(act, Act::End | Act::Whole) {
             self.call.end(&mut self.output);
-        }
-    }
-}
-
-/// Terminals that count in text and reasoning.
-#[derive(Debug)]
-struct Entries {
-    text: Vec<Entry>,
-    fresh_text: Vec<Entry>,
-    reasoning: Vec<Entry>,
-    fresh_reasoning: Vec<Entry>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    rule: Rule,
-    lead: Lead,
-}
-
-/// Where an entry leads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Lead {
-    /// Into the tool format, by its rule.
-    Format,
-    /// From text to reasoning.
-    Reasoning,
-    /// From reasoning to text.
-    Answer,
-    /// Nowhere: a tag that the prompt has written already.
-    Nowhere,
-}
-
-/// Whether only whitespace stands before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Freshness {
-    Fresh,
-    Stale,
-}
-
-impl Entries {
-    fn new(format: Option<&ToolFormat>, reasoning: Option<&ReasoningFormat>) -> Self {
-        let of =
-            |rules: &[Rule]| rules.iter().map(|rule| Entry { rule: *rule, lead: Lead::Format }).collect::<Vec<_>>();
-        let tag = |on, lead| Entry { rule: Rule::new(on, Goto::Back), lead };
-        let (text, fresh) =
-            format.map_or((Vec::new(), Vec::new()), |format| (of(format.entries), of(format.fresh_entries)));
-        let pair = |open, close| reasoning.map(|tags| [tag(tags.open, open), tag(tags.close, close)]);
-        let opening = pair(Lead::Reasoning, Lead::Nowhere).into_iter().flatten();
-        let reopening = pair(Lead::Nowhere, Lead::Answer).into_iter().flatten();
-        let closing = reasoning.map(|tags| tag(tags.close, Lead::Answer));
-        Self {
-            fresh_text: text.iter().copied().chain(fresh).chain(opening).collect(),
-            fresh_reasoning: text.iter().copied().chain(reopening).collect(),
-            reasoning: text.iter().copied().chain(closing).collect(),
-            text,
-        }
-    }
-
-    fn of(&self, region: Region, freshness: Freshness) -> &[Entry] {
-        match (region, freshness) {
-            (Region::Text, Freshness::Fresh) => &self.fresh_text,
-            (Region::Text, Freshness::Stale) => &self.text,
-            (Region::Reasoning, Freshness::Fresh) => &self.fresh_reasoning,
-            (Region::Reasoning, Freshness::Stale) => &self.reasoning,
         }
     }
 }

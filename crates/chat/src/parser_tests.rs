@@ -6,6 +6,8 @@ use super::*;
 mod cases;
 #[path = "parser/fuzz_tests.rs"]
 mod fuzz;
+#[path = "parser/matrix_tests.rs"]
+mod matrix;
 #[path = "parser/more_cases_tests.rs"]
 mod more_cases;
 
@@ -36,7 +38,7 @@ pub(super) fn tools() -> Vec<Tool> {
 
 fn format(name: &str) -> OutputFormat {
     let tools = OutputFormat::tool_format(name).unwrap();
-    let reasoning = if tools.has_reasoning { None } else { OutputFormat::reasoning_format("qwen3").ok() };
+    let reasoning = if tools.has_reasoning() { None } else { OutputFormat::reasoning_format("qwen3").ok() };
     OutputFormat { tools: Some(tools), reasoning }
 }
 
@@ -146,8 +148,8 @@ fn check_arguments(case: &Case, wire: &str) {
 
 #[test]
 fn without_tools_calls_are_text() {
-    for case in
-        cases::all().filter(|case| !case.events.contains('~') && !format(case.format).tools.unwrap().has_reasoning)
+    for case in cases::all()
+        .filter(|case| !case.events.contains('~') && format(case.format).tools.unwrap().scope == Scope::Calls)
     {
         let mut parser = parser(case, &[]);
         let mut text = String::new();
@@ -194,7 +196,7 @@ fn time_is_linear_in_the_output() {
             let tools = tools();
             let mut parser = parser(&case, &tools);
             let mut n_events = parser.push(opening).len();
-            for _ in 0..20_000 {
+            for _ in 0..5_000 {
                 n_events += parser.push(seed).len();
                 assert!(parser.pending.len() < 4096, "{format} {seed:?} holds back {}", parser.pending.len());
             }
@@ -226,7 +228,19 @@ fn ids_differ_and_have_the_formats_style() {
 
 #[test]
 fn every_reasoning_format_is_told_apart_from_the_answer() {
-    for name in ["cohere_command4", "gemma4", "hy_v3", "mistral", "seed_oss", "qwen3"] {
+    for name in [
+        "cohere_command4",
+        "gemma4",
+        "hy_v3",
+        "mistral",
+        "seed_oss",
+        "kimi_k3",
+        "minimax_m3",
+        "k2_horizon",
+        "apertus",
+        "apriel",
+        "qwen3",
+    ] {
         let reasoning = OutputFormat::reasoning_format(name).unwrap();
         let (open, close) = (reasoning.open, reasoning.close);
         for (prompt_tail, wire, expected) in [

@@ -1,6 +1,6 @@
 //! DeepSeek V3 and R1: each call between its own marks, the arguments in a fenced JSON block.
 
-use super::{Body, Goto, IdStyle, Markers, NameStyle, Rule, State, ToolFormat};
+use super::{Body, CallWire, Goto, IdStyle, Markers, NameStyle, Rule, Scope, State, ToolFormat, Wire};
 
 const SECTION: usize = 0;
 const NAME: usize = 1;
@@ -61,5 +61,16 @@ pub(super) const FORMAT: ToolFormat = ToolFormat {
     ],
     literals: &[],
     ids: IdStyle::Call,
-    has_reasoning: false,
+    scope: Scope::Calls,
+    opened_by: &[],
+    wire: Wire {
+        open: "<｜tool▁calls▁begin｜>",
+        between: "\n",
+        close: "<｜tool▁calls▁end｜>",
+        call: CallWire::Named {
+            before: "<｜tool▁call▁begin｜>function<｜tool▁sep｜>",
+            between: "\n```json\n",
+            after: "\n```<｜tool▁call▁end｜>",
+        },
+    },
 };

@@ -1,6 +1,6 @@
 //! DeepSeek V3.1: each call between its own marks, the arguments as plain JSON.
 
-use super::{Body, Goto, IdStyle, Markers, NameStyle, Rule, State, ToolFormat};
+use super::{Body, CallWire, Goto, IdStyle, Markers, NameStyle, Rule, Scope, State, ToolFormat, Wire};
 
 const SECTION: usize = 0;
 const NAME: usize = 1;
@@ -47,5 +47,16 @@ pub(super) const FORMAT: ToolFormat = ToolFormat {
     ],
     literals: &[],
     ids: IdStyle::Call,
-    has_reasoning: false,
+    scope: Scope::Calls,
+    opened_by: &[],
+    wire: Wire {
+        open: "<｜tool▁calls▁begin｜>",
+        between: "",
+        close: "<｜tool▁calls▁end｜>",
+        call: CallWire::Named {
+            before: "<｜tool▁call▁begin｜>",
+            between: "<｜tool▁sep｜>",
+            after: "<｜tool▁call▁end｜>",
+        },
+    },
 };

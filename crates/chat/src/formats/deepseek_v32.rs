@@ -1,7 +1,7 @@
 //! `<｜DSML｜invoke name="zip"><｜DSML｜parameter name="a" string="false">1</｜DSML｜parameter></｜DSML｜invoke>` in a
 //! block: DeepSeek V3.2 and V4. The call itself says which values are strings.
 
-use super::{Body, Goto, IdStyle, Markers, NameStyle, Rule, State, ToolFormat, ValueStyle};
+use super::{Body, CallWire, Goto, IdStyle, Markers, NameStyle, Rule, Scope, State, ToolFormat, ValueStyle, Wire};
 
 const SECTION: usize = 0;
 const NAME: usize = 1;
@@ -59,5 +59,21 @@ pub(super) const FORMAT: ToolFormat = ToolFormat {
     ],
     literals: &[],
     ids: IdStyle::Call,
-    has_reasoning: false,
+    scope: Scope::Calls,
+    opened_by: &[],
+    wire: Wire {
+        open: "<｜DSML｜function_calls>\n",
+        between: "\n",
+        close: "\n</｜DSML｜function_calls>",
+        call: CallWire::Pairs {
+            before: "<｜DSML｜invoke name=\"",
+            after_name: "\">\n",
+            before_key: "<｜DSML｜parameter name=\"",
+            after_key: |value| {
+                if value.is_string() { "\" string=\"true\">" } else { "\" string=\"false\">" }
+            },
+            after_value: "</｜DSML｜parameter>\n",
+            after: "</｜DSML｜invoke>",
+        },
+    },
 };

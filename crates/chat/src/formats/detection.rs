@@ -82,8 +82,8 @@ impl Detection {
         });
         let (tools, tools_because) = hit.map_or((None, Because::Nothing), |(format, because)| (Some(format), because));
         let (reasoning, reasoning_because) = match (tools, ReasoningFormat::detect(template)) {
-            (Some(format), _) if format.has_reasoning => (None, Because::ToolFormat),
-            (_, Some(format)) => (Some(format), Because::Markers(vec![format.close])),
+            (Some(format), _) if format.has_reasoning() => (None, Because::ToolFormat),
+            (_, Some((format, marker))) => (Some(format), Because::Markers(vec![marker])),
             (_, None) => (None, Because::Nothing),
         };
         Self { format: OutputFormat { tools, reasoning }, tools_because, reasoning_because }
@@ -115,7 +115,7 @@ impl Detection {
             self.format.reasoning = named(name, OutputFormat::reasoning_format)?;
             self.reasoning_because = Because::Option;
         }
-        if self.format.tools.is_some_and(|format: &ToolFormat| format.has_reasoning) {
+        if self.format.tools.is_some_and(ToolFormat::has_reasoning) {
             self.format.reasoning = None;
             self.reasoning_because = Because::ToolFormat;
         }

@@ -1,6 +1,6 @@
 //! `<|tool_call>call:zip{path:<|"|>/tmp<|"|>,n:5,ok:true}<tool_call|>`: Gemma 4. The outer marks may be missing.
 
-use super::{Body, Goto, IdStyle, Markers, NameStyle, Rule, State, ToolFormat};
+use super::{Body, CallWire, Goto, IdStyle, Markers, NameStyle, Rule, Scope, State, ToolFormat, Wire};
 
 const OPEN: usize = 0;
 const NAME: usize = 1;
@@ -37,5 +37,7 @@ pub(super) const FORMAT: ToolFormat = ToolFormat {
     ],
     literals: &["<|\"|>"],
     ids: IdStyle::Call,
-    has_reasoning: false,
+    scope: Scope::Calls,
+    opened_by: &[],
+    wire: Wire { open: "", between: "", close: "", call: CallWire::Gemma },
 };

@@ -1,6 +1,6 @@
 //! `<tool_call>zip<arg_key>a</arg_key><arg_value>1</arg_value></tool_call>`: GLM 4.5 and later.
 
-use super::{Body, Goto, IdStyle, Markers, NameStyle, Rule, State, ToolFormat, ValueStyle};
+use super::{Body, CallWire, Goto, IdStyle, Markers, NameStyle, Rule, Scope, State, ToolFormat, ValueStyle, Wire};
 
 const NAME: usize = 0;
 const PAIRS: usize = 1;
@@ -35,5 +35,19 @@ pub(super) const FORMAT: ToolFormat = ToolFormat {
     ],
     literals: &[],
     ids: IdStyle::Call,
-    has_reasoning: false,
+    scope: Scope::Calls,
+    opened_by: &[],
+    wire: Wire {
+        open: "",
+        between: "",
+        close: "",
+        call: CallWire::Pairs {
+            before: "<tool_call>",
+            after_name: "",
+            before_key: "<arg_key>",
+            after_key: |_| "</arg_key><arg_value>",
+            after_value: "</arg_value>",
+            after: "</tool_call>",
+        },
+    },
 };

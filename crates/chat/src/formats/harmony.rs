@@ -1,7 +1,7 @@
 //! `<|channel|>commentary to=functions.zip<|message|>{"a": 1}<|call|>`: GPT-OSS. Every message has a header; the
 //! `analysis` channel is reasoning, `final` the answer.
 
-use super::{Body, Goto, IdStyle, Markers, Rule, State, ToolFormat};
+use super::{Body, CallWire, Goto, IdStyle, Markers, Rule, Scope, State, ToolFormat, Wire};
 
 const HEADER: usize = 0;
 const ARGUMENTS: usize = 1;
@@ -33,5 +33,16 @@ pub(super) const FORMAT: ToolFormat = ToolFormat {
     ],
     literals: &["<|constrain|>"],
     ids: IdStyle::Call,
-    has_reasoning: true,
+    scope: Scope::Channels,
+    opened_by: &[],
+    wire: Wire {
+        open: "",
+        between: "<|start|>assistant",
+        close: "",
+        call: CallWire::Named {
+            before: "<|channel|>commentary to=functions.",
+            between: " <|constrain|>json<|message|>",
+            after: "<|call|>",
+        },
+    },
 };

@@ -1,6 +1,6 @@
 //! `<|tool_call_begin|>functions.zip:0<|tool_call_argument_begin|>{"a": 1}<|tool_call_end|>` in a section: Kimi K2.
 
-use super::{Body, Goto, IdStyle, Markers, NameStyle, Rule, State, ToolFormat};
+use super::{Body, CallWire, Goto, IdStyle, Markers, NameStyle, Rule, Scope, State, ToolFormat, Wire};
 
 const SECTION: usize = 0;
 const NAME: usize = 1;
@@ -41,5 +41,16 @@ pub(super) const FORMAT: ToolFormat = ToolFormat {
     ],
     literals: &[],
     ids: IdStyle::Call,
-    has_reasoning: false,
+    scope: Scope::Calls,
+    opened_by: &[],
+    wire: Wire {
+        open: "<|tool_calls_section_begin|>",
+        between: "",
+        close: "<|tool_calls_section_end|>",
+        call: CallWire::Numbered {
+            before: "<|tool_call_begin|>",
+            between: "<|tool_call_argument_begin|>",
+            after: "<|tool_call_end|>",
+        },
+    },
 };

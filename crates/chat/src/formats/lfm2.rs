@@ -1,6 +1,6 @@
 //! `<|tool_call_start|>[zip(path="/tmp", n=5), noop()]<|tool_call_end|>`: LFM2, a list of Python calls.
 
-use super::{Body, Goto, IdStyle, Markers, NameStyle, Rule, State, ToolFormat};
+use super::{Body, CallWire, Goto, IdStyle, Markers, NameStyle, Rule, Scope, State, ToolFormat, Wire};
 
 const OPEN: usize = 0;
 const LIST: usize = 1;
@@ -14,6 +14,7 @@ pub(super) const FORMAT: ToolFormat = ToolFormat {
     detect: &[
         Markers { all: &["<|tool_call_start|>"], none: &[] },
         Markers { all: &["<|tool_list_start|>"], none: &[] },
+        Markers { all: &["\"List of tools: [\""], none: &[] },
     ],
     entries: &[Rule::new("<|tool_call_start|>", Goto::State(OPEN))],
     fresh_entries: &[Rule::new("[", Goto::State(LIST))],
@@ -43,5 +44,12 @@ pub(super) const FORMAT: ToolFormat = ToolFormat {
     ],
     literals: &[],
     ids: IdStyle::Call,
-    has_reasoning: false,
+    scope: Scope::Calls,
+    opened_by: &[],
+    wire: Wire {
+        open: "<|tool_call_start|>[",
+        between: ", ",
+        close: "]<|tool_call_end|>",
+        call: CallWire::Python { before: "" },
+    },
 };

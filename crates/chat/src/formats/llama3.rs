@@ -1,7 +1,7 @@
 //! `<|python_tag|>{"name": "zip", "parameters": {"a": 1}}`, the object alone, or `<function=zip>{"a": 1}</function>`:
 //! Llama 3.x and 4.
 
-use super::{Body, Goto, IdStyle, Markers, NameStyle, Rule, State, ToolFormat};
+use super::{Body, CallWire, Goto, IdStyle, Markers, NameStyle, Rule, Scope, State, ToolFormat, Wire};
 
 const OPEN: usize = 0;
 const CALL: usize = 1;
@@ -51,5 +51,12 @@ pub(super) const FORMAT: ToolFormat = ToolFormat {
     ],
     literals: &[],
     ids: IdStyle::Call,
-    has_reasoning: false,
+    scope: Scope::Calls,
+    opened_by: &[],
+    wire: Wire {
+        open: "",
+        between: "; ",
+        close: "",
+        call: CallWire::Object { before: "", keys: ["name", "parameters"], after: "" },
+    },
 };

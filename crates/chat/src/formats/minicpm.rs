@@ -1,6 +1,6 @@
 //! `<function name="zip"><param name="a">1</param></function>`: MiniCPM 5. Values may stand in CDATA.
 
-use super::{Body, Goto, IdStyle, Markers, NameStyle, Rule, State, ToolFormat, ValueStyle};
+use super::{Body, CallWire, Goto, IdStyle, Markers, NameStyle, Rule, Scope, State, ToolFormat, ValueStyle, Wire};
 
 const NAME: usize = 0;
 const PARAMETERS: usize = 1;
@@ -45,5 +45,19 @@ pub(super) const FORMAT: ToolFormat = ToolFormat {
     ],
     literals: &[],
     ids: IdStyle::Call,
-    has_reasoning: false,
+    scope: Scope::Calls,
+    opened_by: &[],
+    wire: Wire {
+        open: "",
+        between: "",
+        close: "",
+        call: CallWire::Pairs {
+            before: "<function name=\"",
+            after_name: "\">",
+            before_key: "<param name=\"",
+            after_key: |_| "\">",
+            after_value: "</param>",
+            after: "</function>",
+        },
+    },
 };

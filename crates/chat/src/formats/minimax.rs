@@ -1,6 +1,6 @@
 //! `<minimax:tool_call><invoke name="zip"><parameter name="a">1</parameter></invoke></minimax:tool_call>`: MiniMax M2.
 
-use super::{Body, Goto, IdStyle, Markers, NameStyle, Rule, State, ToolFormat, ValueStyle};
+use super::{Body, CallWire, Goto, IdStyle, Markers, NameStyle, Rule, Scope, State, ToolFormat, ValueStyle, Wire};
 
 const SECTION: usize = 0;
 const NAME: usize = 1;
@@ -56,5 +56,19 @@ pub(super) const FORMAT: ToolFormat = ToolFormat {
     ],
     literals: &[],
     ids: IdStyle::Call,
-    has_reasoning: false,
+    scope: Scope::Calls,
+    opened_by: &[],
+    wire: Wire {
+        open: "<minimax:tool_call>\n",
+        between: "\n",
+        close: "\n</minimax:tool_call>",
+        call: CallWire::Pairs {
+            before: "<invoke name=\"",
+            after_name: "\">\n",
+            before_key: "<parameter name=\"",
+            after_key: |_| "\">",
+            after_value: "</parameter>\n",
+            after: "</invoke>",
+        },
+    },
 };

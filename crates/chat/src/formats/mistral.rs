@@ -1,6 +1,6 @@
 //! `[TOOL_CALLS][{"name": "zip", "arguments": {"a": 1}}]`, later `[TOOL_CALLS]zip[ARGS]{"a": 1}`: Mistral and Devstral.
 
-use super::{Body, Goto, IdStyle, Markers, NameStyle, Rule, State, ToolFormat};
+use super::{Body, CallWire, Goto, IdStyle, Markers, NameStyle, Rule, Scope, State, ToolFormat, Wire};
 
 const OPEN: usize = 0;
 const CALL: usize = 1;
@@ -50,5 +50,12 @@ pub(super) const FORMAT: ToolFormat = ToolFormat {
     ],
     literals: &[],
     ids: IdStyle::Alphanumeric9,
-    has_reasoning: false,
+    scope: Scope::Calls,
+    opened_by: &[],
+    wire: Wire {
+        open: "",
+        between: "",
+        close: "",
+        call: CallWire::Named { before: "[TOOL_CALLS]", between: "[ARGS]", after: "" },
+    },
 };

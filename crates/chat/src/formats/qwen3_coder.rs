@@ -1,7 +1,7 @@
 //! `<tool_call><function=zip><parameter=a>1</parameter></function></tool_call>`: Qwen3-Coder, Qwen3.5, Nemotron 3,
 //! and Seed-OSS under another outer tag. Values stand on their own lines and are typed by the schema; the outer tags may be missing.
 
-use super::{Body, Goto, IdStyle, Markers, NameStyle, Rule, State, ToolFormat, ValueStyle};
+use super::{Body, CallWire, Goto, IdStyle, Markers, NameStyle, Rule, Scope, State, ToolFormat, ValueStyle, Wire};
 
 const OPEN: usize = 0;
 const NAME: usize = 1;
@@ -67,5 +67,19 @@ pub(super) const FORMAT: ToolFormat = ToolFormat {
     ],
     literals: &[],
     ids: IdStyle::Call,
-    has_reasoning: false,
+    scope: Scope::Calls,
+    opened_by: &[],
+    wire: Wire {
+        open: "<tool_call>\n",
+        between: "\n</tool_call>\n<tool_call>\n",
+        close: "\n</tool_call>",
+        call: CallWire::Pairs {
+            before: "<function=",
+            after_name: ">\n",
+            before_key: "<parameter=",
+            after_key: |_| ">\n",
+            after_value: "\n</parameter>\n",
+            after: "</function>",
+        },
+    },
 };

@@ -1,6 +1,7 @@
-//! `<|tool_call:begin|>ID<|tool_call:name|>zip<|tool_call:args|>{"a": 1}<|tool_call:end|>`: Solar Open.
+//! `<|tool_call:begin|>ID<|tool_call:name|>zip<|tool_call:args|>{"a": 1}<|tool_call:end|>`: Solar Open. Thinking
+//! and answer are messages of their own, as in harmony.
 
-use super::{Body, Goto, IdStyle, Markers, NameStyle, Rule, State, ToolFormat};
+use super::{Body, CallWire, Goto, IdStyle, Markers, NameStyle, Rule, Scope, State, ToolFormat, Wire};
 
 const ID: usize = 0;
 const NAME: usize = 1;
@@ -13,7 +14,15 @@ pub(super) const FORMAT: ToolFormat = ToolFormat {
     name: "solar",
     aliases: &["solar_open"],
     detect: &[Markers { all: &["<|tool_call:begin|>", "<|tool_call:args|>"], none: &[] }],
-    entries: &[BEGIN],
+    entries: &[
+        BEGIN,
+        Rule::new("<|think|>", Goto::Reasoning),
+        Rule::new("<|content|>", Goto::Text),
+        Rule::new("<|tool_calls|>", Goto::Text),
+        Rule::new("<|begin|>assistant", Goto::Text),
+        Rule::new("<|end|>", Goto::Text),
+        Rule::new("<|calls|>", Goto::Text),
+    ],
     fresh_entries: &[],
     states: &[
         State { body: Body::Id, rules: &[Rule::new("<|tool_call:name|>", Goto::State(NAME))], otherwise: Goto::Reject },
@@ -35,5 +44,16 @@ pub(super) const FORMAT: ToolFormat = ToolFormat {
     ],
     literals: &[],
     ids: IdStyle::Call,
-    has_reasoning: false,
+    scope: Scope::Channels,
+    opened_by: &[],
+    wire: Wire {
+        open: "<|tool_calls|>",
+        between: "",
+        close: "<|calls|>",
+        call: CallWire::Named {
+            before: "<|tool_call:begin|>0<|tool_call:name|>",
+            between: "<|tool_call:args|>",
+            after: "<|tool_call:end|>",
+        },
+    },
 };

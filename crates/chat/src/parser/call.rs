@@ -1,6 +1,9 @@
 //! The call that is being read.
 
-use super::{gemma::GemmaValue, json_call::JsonCall, json_value::JsonValue, output::Output, plain::PlainArguments};
+use super::{
+    element::ElementValue, gemma::GemmaValue, json_call::JsonCall, json_value::JsonValue, output::Output,
+    plain::PlainArguments,
+};
 use crate::{
     Event,
     formats::{IdStyle, ToolFormat},
@@ -18,6 +21,8 @@ pub(super) struct Call {
     pub id: Option<String>,
     /// The name, key or id being read.
     pub word: String,
+    /// The member `action` of a call whose name is one.
+    pub action: Option<String>,
     /// The argument's name.
     pub key: String,
     pub arguments: Arguments,
@@ -32,6 +37,7 @@ pub(super) enum Arguments {
     Plain(PlainArguments),
     Json(JsonValue),
     Gemma(GemmaValue),
+    Elements(ElementValue),
     /// They are complete.
     Done,
 }
@@ -45,6 +51,7 @@ impl Call {
             name: String::new(),
             id: None,
             word: String::new(),
+            action: None,
             key: String::new(),
             arguments: Arguments::None,
             json_call: JsonCall::default(),
@@ -88,6 +95,7 @@ impl Call {
             Arguments::Plain(arguments) => arguments.finish(&mut text),
             Arguments::Json(value) => value.complete(&mut text),
             Arguments::Gemma(value) => value.complete(&mut text),
+            Arguments::Elements(value) => value.complete(&mut text),
             Arguments::Done => {}
         }
         let index = self.n_calls - 1;

@@ -19,7 +19,7 @@ const COMMON: [(&str, &str, &str); 13] = [
     ("<think>", "never closed", "~never closed~$"),
 ];
 
-const TAGGED: [&str; 13] = [
+const TAGGED: [&str; 19] = [
     "hermes",
     "qwen3_coder",
     "llama3",
@@ -28,11 +28,17 @@ const TAGGED: [&str; 13] = [
     "deepseek_v32",
     "lfm2",
     "minicpm",
-    "solar",
     "deepseek_v3",
     "deepseek_v31",
     "kimi_k2",
     "minimax",
+    "minimax_m3",
+    "hy_v3",
+    "k2_horizon",
+    "functionary",
+    "apertus",
+    "cohere",
+    "ui_tars",
 ];
 
 const CASES: [(&str, &str, &str); 87] = [
@@ -343,7 +349,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static Case> {
 }
 
 /// A call of each format up to the inside of its first argument, a string.
-pub(super) fn openings() -> [(&'static str, &'static str); 15] {
+pub(super) fn openings() -> [(&'static str, &'static str); 24] {
     [
         ("hermes", "<tool_call>{\"name\": \"zip\", \"arguments\": {\"path\": \""),
         ("qwen3_coder", "<tool_call>\n<function=zip>\n<parameter=path>\n"),
@@ -363,5 +369,17 @@ pub(super) fn openings() -> [(&'static str, &'static str); 15] {
         ("minimax", "<minimax:tool_call><invoke name=\"zip\"><parameter name=\"path\">"),
         ("gemma4", "<|tool_call>call:zip{path:<|\"|>"),
         ("harmony", "<|channel|>commentary to=functions.zip<|message|>{\"path\": \""),
+        ("muse", " to=zip<|message|><atem:function_calls><atem:invoke name=\"zip\"><atem:parameter name=\"path\">"),
+        ("kimi_k3", "<|open|>tools<|sep|><|open|>call tool=\"zip\"<|sep|><|open|>argument key=\"path\"<|sep|>"),
+        ("minimax_m3", "]<]minimax[>[<tool_call>]<]minimax[>[<invoke name=\"zip\">]<]minimax[>[<path>"),
+        (
+            "hy_v3",
+            "<tool_call:opensource>zip<tool_sep:opensource><arg_key:opensource>path</arg_key:opensource><arg_value:opensource>",
+        ),
+        ("k2_horizon", "<ifm|tool_call>zip<ifm|arg_key>path</ifm|arg_key><ifm|arg_value>"),
+        ("functionary", ">>>zip\n{\"path\": \""),
+        ("apertus", "<|tools_prefix|>[{\"zip\": {\"path\": \""),
+        ("cohere", "<|START_ACTION|>[{\"tool_name\": \"zip\", \"parameters\": {\"path\": \""),
+        ("ui_tars", "Action: zip(path='"),
     ]
 }

@@ -17,6 +17,12 @@ pub(super) fn parse(header: &str) -> Message {
         let end = rest.find(|character: char| character.is_whitespace() || character == '<').unwrap_or(rest.len());
         &rest[..end]
     });
+    // Muse thinks in messages to itself, and answers in messages to the user.
+    match recipient {
+        Some("self") => return Message::Reasoning,
+        Some("user") => return Message::Text,
+        _ => {}
+    }
     if let Some(recipient) = recipient.filter(|recipient| !recipient.is_empty() && *recipient != "all") {
         let name = recipient.strip_prefix("functions.").unwrap_or(recipient);
         return Message::Call(name.to_owned());

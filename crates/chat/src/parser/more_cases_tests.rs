@@ -1,6 +1,6 @@
 //! Wire texts of formats that stand beside the most common ones. All are ours.
 
-pub(super) const CASES: [(&str, &str, &str); 20] = [
+pub(super) const CASES: [(&str, &str, &str); 47] = [
     ("hermes", "<|tool_call|>[{\"name\": \"zip\", \"arguments\": {\"n\": 1}}]", "zip({\"n\": 1})$calls"),
     ("hermes", "<TOOLCALL>[{\"name\": \"noop\", \"arguments\": {}}]</TOOLCALL>", "noop({})$calls"),
     (
@@ -9,7 +9,7 @@ pub(super) const CASES: [(&str, &str, &str); 20] = [
         "noop({})zip({\"n\": 1})$calls",
     ),
     (
-        "hermes",
+        "cohere",
         "<|START_ACTION|>[\n    {\"tool_call_id\": \"0\", \"tool_name\": \"zip\", \"parameters\": {\"n\": 1}}\n]<|END_ACTION|>",
         "zip({\"n\": 1})$calls",
     ),
@@ -69,4 +69,99 @@ pub(super) const CASES: [(&str, &str, &str); 20] = [
         "<｜DSML｜invoke name=\"zip\">\n<｜DSML｜parameter name=\"path\" string=\"false\">true</｜DSML｜parameter>\n</｜DSML｜invoke>",
         "zip({\"path\": true})$calls",
     ),
+    (
+        "hermes",
+        "<|function_call|>{\"name\": \"zip\", \"arguments\": {\"n\": 1}}<|message_sep|>\n\n",
+        "zip({\"n\": 1})$calls",
+    ),
+    (
+        "hermes",
+        "function call<|role_sep|>\n{\"name\": \"noop\", \"arguments\": {}}<|message_sep|>\n\n",
+        "noop({})$calls",
+    ),
+    ("hermes", "Ok functools[{\"name\": \"noop\", \"arguments\": {}}]", "Ok noop({})$calls"),
+    ("cohere", "<|START_RESPONSE|>Hi there.<|END_RESPONSE|>", "Hi there.$"),
+    ("cohere", "<|START_THINKING|>plan<|END_THINKING|>ok", "<|START_THINKING|>plan<|END_THINKING|>ok$"),
+    (
+        "cohere",
+        "Action: ```json\n[\n    {\n        \"tool_name\": \"zip\",\n        \"parameters\": {\"n\": 1}\n    }\n]```",
+        "zip({\"n\": 1})$calls",
+    ),
+    (
+        "muse",
+        " to=self<|message|>hm<|eom|><|start|>assistant to=zip<|message|><atem:function_calls>\n<atem:invoke name=\"zip\">\n<atem:parameter name=\"path\">a\n</atem:parameter>\n<atem:parameter name=\"n\">5</atem:parameter>\n</atem:invoke>\n</atem:function_calls><|eot|>",
+        "~hm~zip({\"path\": \"a\\n\", \"n\": 5})$calls",
+    ),
+    ("muse", " to=user<|message|>Hi.\n<|eot|>", "Hi.\n$"),
+    ("muse", "<|message|>Hi.<|eot|>", "Hi.$"),
+    (
+        "muse",
+        "<|start|>assistant to=zip<|message|><atem:function_calls><atem:invoke name=\"zip\"><atem:parameter name=\"path\">a<|eot|>",
+        "zip({\"path\": \"a<|eot|>\"})$calls",
+    ),
+    (
+        "kimi_k3",
+        "<|open|>response<|sep|>I zip.<|close|>response<|sep|><|open|>tools<|sep|><|open|>call tool=\"zip\" index=\"1\"<|sep|><|open|>argument key=\"path\" type=\"string\"<|sep|>a<|close|>argument<|sep|><|open|>argument key=\"n\" type=\"number\"<|sep|>5<|close|>argument<|sep|><|close|>call<|sep|><|open|>call tool=\"noop\" index=\"2\"<|sep|><|close|>call<|sep|><|close|>tools<|sep|><|close|>message<|sep|><|end_of_msg|>",
+        "I zip.zip({\"path\": \"a\", \"n\": 5})noop({})$calls",
+    ),
+    (
+        "kimi_k3",
+        "<|open|>tools<|sep|><|open|>call tool=\"zip\" index=\"1\"<|sep|><|open|>json type=\"object\"<|sep|>{\"n\": 1}<|close|>json<|sep|><|close|>call<|sep|><|close|>tools<|sep|>",
+        "zip({\"n\": 1})$calls",
+    ),
+    (
+        "minimax_m3",
+        "]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"zip\">]<]minimax[>[<path>a <b> ]<]\n]<]minimax[>[</path>]<]minimax[>[<l>]<]minimax[>[<item>1]<]minimax[>[</item>]<]minimax[>[<item>]<]minimax[>[<k>x]<]minimax[>[</k>]<]minimax[>[</item>]<]minimax[>[</l>]<]minimax[>[<o>]<]minimax[>[<a>true]<]minimax[>[</a>]<]minimax[>[</o>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>",
+        "zip({\"path\": \"a <b> ]<]\\n\", \"l\": [1, {\"k\": \"x\"}], \"o\": {\"a\": true}})$calls",
+    ),
+    (
+        "minimax_m3",
+        "]<]minimax[>[<tool_call>]<]minimax[>[<invoke name=\"zip\">]<]minimax[>[<l>]<]minimax[>[</l>]<]minimax[>[<o>]<]minimax[>[</o>]<]minimax[>[<n>5",
+        "zip({\"l\": [], \"o\": {}, \"n\": 5})$calls",
+    ),
+    (
+        "hy_v3",
+        "<tool_calls:opensource>\n<tool_call:opensource>zip<tool_sep:opensource>\n<arg_key:opensource>path</arg_key:opensource>\n<arg_value:opensource>a\n</arg_value:opensource>\n<arg_key:opensource>n</arg_key:opensource>\n<arg_value:opensource>5</arg_value:opensource>\n</tool_call:opensource>\n<tool_call:opensource>noop<tool_sep:opensource>\n</tool_call:opensource>\n</tool_calls:opensource>",
+        "zip({\"path\": \"a\\n\", \"n\": 5})noop({})$calls",
+    ),
+    (
+        "hy_v3",
+        "<tool_call:opensource>zip<tool_sep:opensource>{\"n\": 1}<end_of_tool_call:opensource>",
+        "zip({\"n\": 1})$calls",
+    ),
+    (
+        "hy_v3",
+        "<tool_call:opensource>zip<tool_sep:opensource>{\"n\": 1</tool_call:opensource>",
+        "zip({\"n\": 1})$calls",
+    ),
+    (
+        "hy_v3",
+        "<tool_call:opensource>zip<arg_key:opensource>n</arg_key:opensource><arg_value:opensource>1</tool_call:opensource></tool_calls:opensource>",
+        "zip({\"n\": 1})$calls",
+    ),
+    (
+        "k2_horizon",
+        "<ifm|tool_calls><ifm|tool_call>zip<ifm|arg_key>path</ifm|arg_key><ifm|arg_type>string</ifm|arg_type><ifm|arg_value>5</ifm|arg_value><ifm|arg_key>n</ifm|arg_key><ifm|arg_type>integer</ifm|arg_type><ifm|arg_value>5</ifm|arg_value><ifm|arg_key>any</ifm|arg_key><ifm|arg_type>string</ifm|arg_type><ifm|arg_value>5</ifm|arg_value></ifm|tool_call></ifm|tool_calls>",
+        "zip({\"path\": \"5\", \"n\": 5, \"any\": \"5\"})$calls",
+    ),
+    (
+        "k2_horizon",
+        "<ifm|tool_call>zip<ifm|arg_key>n</ifm|arg_key><ifm|arg_value>5</ifm|arg_value></ifm|tool_call><ifm|tool_call>{\"name\": \"noop\", \"arguments\": {}}</ifm|tool_call>",
+        "zip({\"n\": 5})noop({})$calls",
+    ),
+    ("functionary", ">>>all\nI zip.>>>zip\n{\"n\": 1}>>>noop\n{}", "I zip.zip({\"n\": 1})noop({})$calls"),
+    ("functionary", ">>> print(1)\n>>>nope\n", ">>> print(1)\n>>>nope\n$"),
+    (
+        "functionary",
+        "<|from|>assistant\n<|recipient|>all\n<|content|>Ok.<|from|>assistant\n<|recipient|>zip\n<|content|>{\"n\": 1}<|stop|>",
+        "Ok.zip({\"n\": 1})$calls",
+    ),
+    (
+        "apertus",
+        "<|tools_prefix|>[{\"zip\": {\"n\": 1}}, {\"noop\": {}}]<|tools_suffix|>",
+        "zip({\"n\": 1})noop({})$calls",
+    ),
+    ("ui_tars", "Action: zip(path='<point>200 300</point>')", "zip({\"path\":\"<point>200 300</point>\"})$calls"),
+    ("ui_tars", "Action: nope(a=1)", "Action: nope(a=1)$"),
+    ("solar", "<|think|>hm<|end|><|begin|>assistant<|content|>Hi.\n<|end|>", "~hm~Hi.\n$"),
 ];

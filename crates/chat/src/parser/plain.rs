@@ -80,7 +80,7 @@ impl PlainArguments {
 }
 
 /// The text itself where it is JSON, or Python's way to write the same, else a string of it.
-fn typed(text: &str) -> String {
+pub(super) fn typed(text: &str) -> String {
     let trimmed = text.trim();
     if let Some(literal) = json_literal(trimmed) {
         return literal.to_owned();

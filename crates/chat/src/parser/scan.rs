@@ -39,6 +39,11 @@ pub(super) fn at_start<'a>(text: &str, terminals: impl Iterator<Item = &'a Rule>
     }
 }
 
+/// Whether `text` is the beginning of a terminal, but not all of it.
+pub(super) fn is_beginning<'a>(text: &str, mut terminals: impl Iterator<Item = &'a Rule>) -> bool {
+    !text.is_empty() && terminals.any(|rule| rule.on.len() > text.len() && rule.on.starts_with(text))
+}
+
 fn check(text: &str, rule: &Rule, more: More) -> Found {
     let Some(rest) = text.strip_prefix(rule.on) else {
         let partial = more == More::Coming && text.len() < rule.on.len() && rule.on.starts_with(text);

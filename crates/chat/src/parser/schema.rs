@@ -11,7 +11,13 @@ const DEPTH_MAX: usize = 16;
 
 /// The declared tools.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Tools(HashMap<String, HashMap<String, ValueKind>>);
+pub(super) struct Tools(HashMap<String, Declared>);
+
+#[derive(Clone, Debug, Default)]
+struct Declared {
+    schema: Value,
+    kinds: HashMap<String, ValueKind>,
+}
 
 /// What a plain-text value may be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,7 +33,9 @@ pub(super) enum ValueKind {
 
 impl Tools {
     pub fn new(tools: &[Tool]) -> Self {
-        Self(tools.iter().map(|tool| (tool.name.clone(), argument_kinds(&tool.parameters))).collect())
+        let declared =
+            |tool: &Tool| Declared { schema: tool.parameters.clone(), kinds: argument_kinds(&tool.parameters) };
+        Self(tools.iter().map(|tool| (tool.name.clone(), declared(tool))).collect())
     }
 
     pub fn is_empty(&self) -> bool {
@@ -43,23 +51,65 @@ impl Tools {
         self.0.keys().any(|name| name.starts_with(start) || name == start.trim_end())
     }
 
+    /// The schema of a tool's arguments.
+    pub fn schema(&self, tool: &str) -> Option<&Value> {
+        self.0.get(tool).map(|declared| &declared.schema)
+    }
+
     pub fn kind(&self, tool: &str, argument: &str) -> ValueKind {
-        self.0.get(tool).and_then(|arguments| arguments.get(argument)).copied().unwrap_or_default()
+        self.0.get(tool).and_then(|declared| declared.kinds.get(argument)).copied().unwrap_or_default()
     }
 }
 
 fn argument_kinds(schema: &Value) -> HashMap<String, ValueKind> {
     let properties = schema.get("properties").and_then(Value::as_object);
-    let kinds = properties.into_iter().flatten().map(|(name, property)| {
-        let (text, json) = admits(property, schema, DEPTH_MAX);
-        let kind = match (text, json) {
-            (true, false) => ValueKind::Text,
-            (false, true) => ValueKind::Json,
-            _ => ValueKind::Any,
-        };
-        (name.clone(), kind)
-    });
+    let kinds = properties.into_iter().flatten().map(|(name, property)| (name.clone(), kind_of(property, schema)));
     kinds.collect()
+}
+
+/// What a value of this schema may be; `root` is where its `$ref`s lead.
+pub(super) fn kind_of(schema: &Value, root: &Value) -> ValueKind {
+    match admits(schema, root, DEPTH_MAX) {
+        (true, false) => ValueKind::Text,
+        (false, true) => ValueKind::Json,
+        _ => ValueKind::Any,
+    }
+}
+
+/// Whether a schema asks for an array.
+pub(super) fn is_array(schema: &Value, root: &Value) -> bool {
+    find(schema, root, DEPTH_MAX, &|schema| {
+        (schema.get("type")? == "array" || schema.get("items").is_some()).then_some(&Value::Null)
+    })
+    .is_some()
+}
+
+/// The schema of a member of an object, or of an array's items (`None`).
+pub(super) fn member<'a>(schema: &'a Value, root: &'a Value, key: Option<&str>) -> Option<&'a Value> {
+    find(schema, root, DEPTH_MAX, &|schema| match key {
+        Some(key) => schema.get("properties")?.get(key),
+        None => schema.get("items"),
+    })
+}
+
+/// Looks in a schema, where its `$ref` leads, and in its branches.
+fn find<'a>(
+    schema: &'a Value,
+    root: &'a Value,
+    depth: usize,
+    get: &impl Fn(&'a Value) -> Option<&'a Value>,
+) -> Option<&'a Value> {
+    if depth == 0 {
+        return None;
+    }
+    if let Some(found) = get(schema) {
+        return Some(found);
+    }
+    if let Some(target) = schema.get("$ref").and_then(Value::as_str) {
+        return find(root.pointer(target.strip_prefix('#')?)?, root, depth - 1, get);
+    }
+    let branches = ["anyOf", "oneOf", "allOf"].iter().filter_map(|name| schema.get(*name)?.as_array()).flatten();
+    branches.into_iter().find_map(|branch| find(branch, root, depth - 1, get))
 }
 
 /// Whether a schema admits strings, and whether it admits anything else.

@@ -3,6 +3,7 @@
 use super::{
     OutputParser, Place, Step,
     call::Arguments,
+    element::ElementValue,
     gemma::{self, GemmaValue},
     header::{self, Message},
     json_call,
@@ -14,6 +15,8 @@ use crate::formats::{Body, Goto, NameStyle, Read, Rule, State, ValueStyle};
 
 /// Longest name, key or id.
 const WORD_MAX: usize = 256;
+/// The tool whose actions are written like calls of their own.
+const COMPUTER: &str = "computer";
 /// Longest text held before a call's name is known.
 const RAW_MAX: usize = 1 << 20;
 
@@ -32,11 +35,14 @@ impl OutputParser {
         }
         match state.body {
             Body::Layout => self.layout(state, text, more),
-            Body::Name(_) | Body::Id | Body::Key | Body::HarmonyHeader { .. } => self.word(state, text, more),
+            Body::Name(_) | Body::Id | Body::Key | Body::Skip | Body::HarmonyHeader { .. } => {
+                self.word(state, text, more)
+            }
             Body::Value(style) => self.value(state, style, (text, more)),
             Body::JsonArguments { done } => self.arguments(state, (done, '{', JsonValue::push), (text, more)),
             Body::PythonArguments { done } => self.arguments(state, (done, '(', JsonValue::push_python), (text, more)),
             Body::JsonCall { done } => self.json_call(state, done, (text, more)),
+            Body::Elements { before_tags } => self.elements(state, before_tags, (text, more)),
             Body::GemmaArguments { done } => self.gemma_arguments(state, done, (text, more)),
         }
     }
@@ -57,6 +63,11 @@ impl OutputParser {
         match scan::at_start(text, state.rules.iter(), more) {
             Found::Terminal(idx) => self.follow(state, &state.rules[idx], 0),
             Found::Partial => Step::Wait,
+            Found::Nothing
+                if more == More::Ended && state.is_after_call() && scan::is_beginning(text, state.rules.iter()) =>
+            {
+                Step::Read(text.len())
+            }
             Found::Nothing => {
                 self.go(state.otherwise);
                 Step::Read(0)
@@ -85,10 +96,15 @@ impl OutputParser {
         match body {
             Body::Name(style) => {
                 let (name, id) = split_name(word.trim(), style);
-                if !self.tools.is_declared(name) {
+                let is_declared = self.tools.is_declared(name);
+                if !is_declared
+                    && !(matches!(style, NameStyle::Action) && self.tools.is_declared(COMPUTER) && !name.is_empty())
+                {
                     return Some(Goto::Reject);
                 }
-                self.call.name = name.to_owned();
+                let is_action = matches!(style, NameStyle::Action) && !is_declared;
+                self.call.action = is_action.then(|| name.to_owned());
+                self.call.name = if is_action { COMPUTER.to_owned() } else { name.to_owned() };
                 if let Some(id) = id {
                     self.call.id = Some(id.to_owned());
                 }
@@ -156,6 +172,9 @@ impl OutputParser {
         let word = &self.call.word;
         match body {
             _ if word.len() > WORD_MAX => false,
+            Body::Name(NameStyle::Action) if self.tools.is_declared(COMPUTER) => {
+                word.chars().all(|character| character.is_alphanumeric() || character == '_' || character == ' ')
+            }
             Body::Name(style) => self.tools.could_be(partial_name(word.trim_start(), style)),
             _ => true,
         }
@@ -186,7 +205,17 @@ impl OutputParser {
             if !self.call.is_open() {
                 self.call.start(self.format, &mut self.output);
             }
-            self.call.arguments = Arguments::Json(JsonValue::default());
+            let mut value = JsonValue::default();
+            if let Some(action) = self.call.action.take() {
+                let mut out = String::new();
+                for character in format!("(action='{action}',").chars() {
+                    value.push_python(character, &mut out);
+                }
+                self.call.emit(&mut self.output, &out);
+                self.call.arguments = Arguments::Json(value);
+                return Step::Read(open.len_utf8());
+            }
+            self.call.arguments = Arguments::Json(value);
         }
         let mut out = String::new();
         let (n, progress) = match &mut self.call.arguments {
@@ -275,6 +304,24 @@ impl OutputParser {
         }
     }
 
+    /// Arguments as nested elements; a terminal of the state ends them.
+    fn elements(&mut self, state: &State, before_tags: &'static str, (text, more): (&str, More)) -> Step {
+        if !matches!(self.call.arguments, Arguments::Elements(_)) {
+            let schema = self.tools.schema(&self.call.name).cloned().unwrap_or_default();
+            self.call.arguments = Arguments::Elements(ElementValue::new(before_tags, schema));
+        }
+        match scan::at_start(text, state.rules.iter(), more) {
+            Found::Terminal(idx) => return self.follow(state, &state.rules[idx], 0),
+            Found::Partial => return Step::Wait,
+            Found::Nothing => {}
+        }
+        let Arguments::Elements(value) = &mut self.call.arguments else { return Step::Wait };
+        let mut out = String::new();
+        let n = value.read(text, more, &mut out);
+        self.call.emit(&mut self.output, &out);
+        n.map_or(Step::Wait, Step::Read)
+    }
+
     fn gemma_arguments(&mut self, state: &State, done: Goto, (text, more): (&str, More)) -> Step {
         if !matches!(self.call.arguments, Arguments::Gemma(_)) {
             self.call.arguments = Arguments::Gemma(GemmaValue::default());
@@ -307,7 +354,7 @@ fn push_while(text: &str, mut push: impl FnMut(char) -> Progress) -> (usize, Pro
 /// A complete name, and the id in it.
 fn split_name(word: &str, style: NameStyle) -> (&str, Option<&str>) {
     match style {
-        NameStyle::Plain => (word, None),
+        NameStyle::Plain | NameStyle::Action => (word, None),
         NameStyle::Kimi => {
             let name = word.strip_prefix("functions.").unwrap_or(word);
             (name.rsplit_once(':').map_or(name, |(name, _)| name), Some(word))
@@ -318,7 +365,7 @@ fn split_name(word: &str, style: NameStyle) -> (&str, Option<&str>) {
 /// What is there of a name that is still arriving.
 fn partial_name(word: &str, style: NameStyle) -> &str {
     match style {
-        NameStyle::Plain => word,
+        NameStyle::Plain | NameStyle::Action => word,
         NameStyle::Kimi if "functions.".starts_with(word) => "",
         NameStyle::Kimi => {
             let name = word.strip_prefix("functions.").unwrap_or(word);
