@@ -106,7 +106,7 @@ impl OutputFormat {
 
     /// Whether the model may reason before it answers.
     pub fn thinks(&self) -> bool {
-        self.reasoning.is_some() || self.tools.is_some_and(|format| format.has_reasoning)
+        self.reasoning.is_some() || self.tools.is_some_and(ToolFormat::has_reasoning)
     }
 
     /// Terminals of the format, for the tokens among them that decoding would skip as special.
