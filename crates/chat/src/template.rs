@@ -230,6 +230,7 @@ fn environment() -> Result<Environment<'static>, TemplateError> {
     environment.set_unknown_method_callback(methods::call);
     environment.add_function("raise_exception", functions::raise_exception);
     environment.add_filter("tojson", json::tojson);
+    environment.add_filter("indent", functions::indent);
     environment.add_test("iterable", functions::is_iterable);
     environment.add_test("sequence", functions::is_sequence);
     Ok(environment)

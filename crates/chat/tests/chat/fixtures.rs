@@ -10,11 +10,15 @@ pub fn read(name: &str) -> Value {
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 
+/// Where set-up keeps what tests need.
+pub fn testkit() -> PathBuf {
+    let kit = std::env::var_os("TOKBAR_TESTKIT").map(PathBuf::from);
+    kit.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.testkit"))
+}
+
 /// A checkpoint's folder in the test kit.
 pub fn checkpoint(folder: &str) -> PathBuf {
-    let kit = std::env::var_os("TOKBAR_TESTKIT").map(PathBuf::from);
-    let kit = kit.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.testkit"));
-    let dir = kit.join(folder);
+    let dir = testkit().join(folder);
     assert!(dir.join("tokenizer.json").is_file(), "no tokenizer in {}: run `cargo xtask test` once", dir.display());
     dir
 }

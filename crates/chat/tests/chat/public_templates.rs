@@ -1,0 +1,208 @@
+//! Public chat templates: what they render, which format they tell of, and whether a turn's prompt extends the last one.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde_json::{Map, Value};
+use tokbar_chat::{ChatPrompt, ChatTemplate, Detection, Message, Role, Tool, Zoned};
+
+use crate::fixtures;
+
+/// Sources by name.
+fn sources() -> BTreeMap<String, String> {
+    let folder = fixtures::testkit().join("chat-templates");
+    let files = std::fs::read_dir(&folder)
+        .unwrap_or_else(|error| panic!("{}: {error}; run `cargo xtask test` once", folder.display()));
+    let paths: Vec<PathBuf> = files
+        .map(|file| file.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|end| end == "jinja"))
+        .collect();
+    let name = |path: &PathBuf| path.file_stem().unwrap().to_str().unwrap().to_owned();
+    paths.iter().map(|path| (name(path), std::fs::read_to_string(path).unwrap())).collect()
+}
+
+/// FNV-1a.
+fn digest(text: &str) -> String {
+    let value = text
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |value, byte| (value ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    format!("{value:016x}")
+}
+
+fn render(
+    template: &ChatTemplate,
+    messages: &[Message],
+    tools: &[Tool],
+    kwargs: &Map<String, Value>,
+) -> Result<String, String> {
+    let now: Zoned = "2026-03-04T05:06:07[UTC]".parse().unwrap();
+    let prompt = ChatPrompt { messages, tools, template_kwargs: kwargs };
+    template.render(&prompt, &now).map_err(|error| error.to_string())
+}
+
+/// Where Python's text is worse on purpose of nobody: `|safe` makes it escape what is added to it as HTML.
+const ESCAPED_IN_PYTHON: [&str; 1] = ["meetkai-functionary-medium-v3.1"];
+
+#[test]
+fn public_templates_render_as_in_python() {
+    let fixture = fixtures::read("public_templates.json");
+    let mut differences = Vec::new();
+    for (name, source) in sources() {
+        let Some(expected) = fixture["templates"].get(&name) else { panic!("no digests for {name}") };
+        let template = ChatTemplate::from_source(&source, fixtures::object(&fixture["variables"])).unwrap();
+        for (case_name, case) in fixture["cases"].as_object().unwrap() {
+            let (messages, tools) = (fixtures::messages(&case["messages"]), fixtures::tools(&case["tools"]));
+            let kwargs = Map::from_iter([("add_generation_prompt".to_owned(), case["add_generation_prompt"].clone())]);
+            let outcomes: Vec<&str> =
+                expected[case_name].as_array().unwrap().iter().map(|one| one.as_str().unwrap()).collect();
+            let ours = render(&template, &messages, &tools, &kwargs);
+            let has_render = outcomes.iter().any(|one| one.len() == 16);
+            let is_same = match &ours {
+                Ok(text) => outcomes.contains(&digest(text).as_str()),
+                Err(_) => !has_render,
+            };
+            // What only Python trips over, such as a loop over no tools, may render here.
+            let is_lenient = ours.is_ok() && outcomes.iter().all(|one| *one == "failed");
+            let is_known = ESCAPED_IN_PYTHON.contains(&name.as_str()) && !tools.is_empty();
+            if !is_same && !is_lenient && !is_known {
+                differences
+                    .push(format!("{name} {case_name}: {:?}, expected {outcomes:?}", ours.map(|text| digest(&text))));
+            }
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+/// Template, tool calls, reasoning; `-` for none.
+const FORMATS: &str = "\
+Apertus-8B-Instruct apertus apertus\n\
+Apriel-1.6-15b-Thinker-fixed hermes apriel\n\
+Bielik-11B-v3.0-Instruct hermes qwen3\n\
+ByteDance-Seed-OSS qwen3_coder seed_oss\n\
+Cohere2MoE cohere cohere_command4\n\
+CohereForAI-c4ai-command-r-plus-tool_use cohere -\n\
+CohereForAI-c4ai-command-r7b-12-2024-tool_use cohere cohere_command4\n\
+GLM-4.6 glm47 qwen3\n\
+GLM-4.7-Flash glm47 qwen3\n\
+GigaChat3-10B-A1.8B hermes -\n\
+GigaChat3.1-10B-A1.8B hermes -\n\
+HuggingFaceTB-SmolLM3-3B - qwen3\n\
+Kimi-K2-Instruct kimi_k2 -\n\
+Kimi-K2-Thinking kimi_k2 qwen3\n\
+Kimi-K3 kimi_k3 kimi_k3\n\
+LFM2-8B-A1B lfm2 -\n\
+LFM2.5-8B-A1B lfm2 qwen3\n\
+LFM2.5-Instruct lfm2 qwen3\n\
+MiMo-VL hermes -\n\
+MiniMax-M1 hermes -\n\
+MiniMax-M2 minimax qwen3\n\
+MiniMax-M3 minimax_m3 minimax_m3\n\
+Mistral-Small-3.2-24B-Instruct-2506 mistral -\n\
+NVIDIA-Nemotron-3-Nano-30B-A3B-BF16 qwen3_coder qwen3\n\
+NVIDIA-Nemotron-Nano-v2 hermes qwen3\n\
+NousResearch-Hermes-2-Pro-Llama-3-8B-tool_use hermes -\n\
+NousResearch-Hermes-3-Llama-3.1-8B-tool_use hermes -\n\
+Qwen-QwQ-32B hermes qwen3\n\
+Qwen-Qwen2.5-7B-Instruct hermes -\n\
+Qwen-Qwen3-0.6B hermes qwen3\n\
+Qwen3-Coder qwen3_coder -\n\
+Qwen3.5-4B qwen3_coder qwen3\n\
+Reka-Edge hermes qwen3\n\
+Spark2.5 glm47 qwen3\n\
+StepFun3.5-Flash qwen3_coder qwen3\n\
+deepseek-ai-DeepSeek-R1-Distill-Llama-8B deepseek_v3 qwen3\n\
+deepseek-ai-DeepSeek-R1-Distill-Qwen-32B deepseek_v3 qwen3\n\
+deepseek-ai-DeepSeek-V3.1 deepseek_v31 qwen3\n\
+deepseek-ai-DeepSeek-V3.2 deepseek_v32 qwen3\n\
+deepseek-ai-DeepSeek-V4-Flash-0731 deepseek_v32 qwen3\n\
+deepseek-ai-DeepSeek-V4 deepseek_v32 qwen3\n\
+fireworks-ai-llama-3-firefunction-v2 hermes -\n\
+google-gemma-2-2b-it - -\n\
+google-gemma-4-31B-it-interleaved gemma4 gemma4\n\
+google-gemma-4-31B-it gemma4 gemma4\n\
+ibm-granite-granite-3.3-2B-Instruct hermes qwen3\n\
+ibm-granite-granite-4.0 hermes -\n\
+ibm-granite-granite-4.1 hermes -\n\
+inclusionai-ling-3.0-flash glm47 qwen3\n\
+llama-cpp-deepseek-r1 deepseek_v3 qwen3\n\
+llama-cpp-rwkv-world - qwen3\n\
+meetkai-functionary-medium-v3.1 llama3 -\n\
+meetkai-functionary-medium-v3.2 functionary -\n\
+meta-llama-Llama-3.1-8B-Instruct llama3 -\n\
+meta-llama-Llama-3.2-3B-Instruct llama3 -\n\
+meta-llama-Llama-3.3-70B-Instruct llama3 -\n\
+microsoft-Phi-3.5-mini-instruct - -\n\
+mistralai-Ministral-3-14B-Reasoning-2512 mistral mistral\n\
+mistralai-Mistral-Nemo-Instruct-2407 mistral -\n\
+moonshotai-Kimi-K2 kimi_k2 -\n\
+muse-glimmer muse own\n\
+openai-gpt-oss-120b harmony own\n\
+openbmb-MiniCPM5-1B minicpm qwen3\n\
+poolside-Laguna-S-2.1 glm47 qwen3\n\
+poolside-Laguna-XS-2.1 glm47 qwen3\n\
+poolside-Laguna-XS.2 glm47 qwen3\n\
+tencent-Hy3 hy_v3 hy_v3\n\
+unsloth-Apriel-1.5 hermes apriel\n\
+unsloth-mistral-Devstral-Small-2507 mistral -\n\
+upstage-Solar-Open-100B solar own";
+
+#[test]
+fn formats_are_detected_by_the_template() {
+    let expected: BTreeMap<&str, (&str, &str)> = FORMATS
+        .lines()
+        .map(|line| {
+            let mut words = line.split(' ');
+            (words.next().unwrap(), (words.next().unwrap(), words.next().unwrap()))
+        })
+        .collect();
+    let sources = sources();
+    assert_eq!(sources.len(), expected.len());
+    for (name, source) in &sources {
+        let detection = Detection::by_template(source);
+        let tools = detection.format.tools.map_or("-", |format| format.name);
+        let reasoning = match detection.format.reasoning {
+            Some(format) => format.name,
+            None if detection.format.tools.is_some_and(|format| format.has_reasoning()) => "own",
+            None => "-",
+        };
+        assert_eq!(Some(&(tools, reasoning)), expected.get(name.as_str()), "{name}");
+    }
+}
+
+/// Templates that write an earlier turn otherwise than they wrote it when it was the last one, and what they change. For
+/// them a turn is computed again from the place of the change.
+const REWRITES: &[(&str, &str)] = &[
+    ("CohereForAI-c4ai-command-r-plus-tool_use", "repeats how to call tools after the last message"),
+    ("CohereForAI-c4ai-command-r7b-12-2024-tool_use", "opens the answer even where none is asked for"),
+    ("microsoft-Phi-3.5-mini-instruct", "writes the end of the text after the last message"),
+    ("mistralai-Mistral-Nemo-Instruct-2407", "moves the system message to the last user message"),
+];
+
+#[test]
+fn the_next_turn_extends_the_last_one() {
+    let say = |role, text: &str| Message::new(role, text.to_owned());
+    let first = [say(Role::System, "Be brief."), say(Role::User, "one")];
+    let variables = fixtures::object(&fixtures::read("public_templates.json")["variables"]);
+    let mut rewriting = Vec::new();
+    for (name, source) in sources() {
+        let template = ChatTemplate::from_source(&source, variables.clone()).unwrap();
+        let kwargs = Map::from_iter([("add_generation_prompt".to_owned(), Value::Bool(false))]);
+        let mut talk = first.to_vec();
+        let Ok(mut before) = render(&template, &talk, &[], &kwargs) else { continue };
+        for turn in ["two", "three"] {
+            talk.push(say(Role::Assistant, "An answer."));
+            talk.push(say(Role::User, turn));
+            let Ok(after) = render(&template, &talk, &[], &kwargs) else { break };
+            if !after.starts_with(before.trim_end()) {
+                let n_same = after.bytes().zip(before.bytes()).take_while(|(a, b)| a == b).count();
+                let from = (0..=n_same.saturating_sub(20)).rev().find(|at| before.is_char_boundary(*at)).unwrap_or(0);
+                rewriting.push((name.clone(), before[from..].chars().take(60).collect::<String>()));
+                break;
+            }
+            before = after;
+        }
+    }
+    let known: Vec<&str> = REWRITES.iter().map(|(name, _)| *name).collect();
+    let found: Vec<&str> = rewriting.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(found, known, "{rewriting:#?}");
+}
