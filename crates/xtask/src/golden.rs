@@ -7,7 +7,7 @@ use anyhow::bail;
 use crate::reference::Reference;
 use crate::repo::Profile;
 use crate::stages::Stages;
-use crate::{model, repo, setup, shell};
+use crate::{kit, model, repo, setup, shell};
 
 /// `models [--check] [NAME...]`: logits of tiny models. `chat`: token ids and templates. `real`: what real models say.
 pub fn run(arguments: &[String]) -> anyhow::Result<()> {
@@ -32,7 +32,12 @@ fn chat(stages: &Stages) -> anyhow::Result<()> {
     imported(stages)?;
     let mut call = reference.script("tokens.py");
     call.arg(fixtures("chat/tests/fixtures")?).arg(repo::testkit()?);
-    stages.run("token ids and templates", || shell::capture(&mut call)).map(drop)
+    stages.run("token ids and templates", || shell::capture(&mut call))?;
+    kit::bring(stages)?;
+    let mut call = reference.script("public_templates.py");
+    call.arg(repo::testkit()?.join(kit::TEMPLATES_FOLDER));
+    call.arg(fixtures("chat/tests/fixtures")?.join("public_templates.json"));
+    stages.run("renders of public templates", || shell::capture(&mut call)).map(drop)
 }
 
 fn real(stages: &Stages) -> anyhow::Result<()> {

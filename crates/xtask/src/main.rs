@@ -8,6 +8,7 @@ use std::process::ExitCode;
 mod bench;
 mod files;
 mod golden;
+mod kit;
 mod model;
 mod npm;
 mod packages;

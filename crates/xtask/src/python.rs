@@ -41,6 +41,21 @@ pub fn download(wheels: &[Wheel], folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Downloads a source archive into a folder that holds nothing else. It is not built, but asked for its name.
+pub fn download_source(source: &Wheel, folder: &Path) -> anyhow::Result<()> {
+    files::empty_dir(folder)?;
+    let requirements = folder.join("requirements.txt");
+    std::fs::write(&requirements, source.pinned()).with_context(|| format!("writing {}", requirements.display()))?;
+    let name = source.requirement.split("==").next().unwrap_or(source.requirement);
+    shell::capture(
+        python()
+            .args(["-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"])
+            .args(["--no-binary", name, "--require-hashes", "--dest"])
+            .args([folder, Path::new("--requirement"), &requirements]),
+    )?;
+    Ok(())
+}
+
 /// Unpacks a wheel; nothing in it runs.
 pub fn unpack(wheel: &Path, folder: &Path) -> anyhow::Result<()> {
     shell::capture(python().args(["-m", "zipfile", "--extract"]).args([wheel, folder])).map(drop)

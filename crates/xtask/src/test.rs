@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 
 use crate::python::Wheel;
 use crate::stages::Stages;
-use crate::{model, npm, packages, python, repo, setup, shell, tidy};
+use crate::{kit, model, npm, packages, python, repo, setup, shell, tidy};
 
 /// The spelling checker, one hash per platform.
 const TYPOS: Wheel = Wheel {
@@ -42,6 +42,7 @@ pub fn run(arguments: &[String]) -> anyhow::Result<()> {
     stages.run("clippy for the bindings", || clippy(&["--package", "xtask", "--bins", "--features", "bindings"]))?;
     stages.run("clients for the tests", prepare_clients)?;
     let tokbar = stages.run("building the tests and tokbar", repo::build_tests)?;
+    kit::bring(&stages)?;
     for model in model::MODELS {
         model::bring(model, &tokbar, &stages)?;
     }

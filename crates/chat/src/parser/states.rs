@@ -97,12 +97,13 @@ impl OutputParser {
             Body::Name(style) => {
                 let (name, id) = split_name(word.trim(), style);
                 let is_declared = self.tools.is_declared(name);
-                if !is_declared
-                    && !(matches!(style, NameStyle::Action) && self.tools.is_declared(COMPUTER) && !name.is_empty())
-                {
+                let is_action = !is_declared
+                    && matches!(style, NameStyle::Action)
+                    && self.tools.is_declared(COMPUTER)
+                    && !name.is_empty();
+                if !is_declared && !is_action {
                     return Some(Goto::Reject);
                 }
-                let is_action = matches!(style, NameStyle::Action) && !is_declared;
                 self.call.action = is_action.then(|| name.to_owned());
                 self.call.name = if is_action { COMPUTER.to_owned() } else { name.to_owned() };
                 if let Some(id) = id {
