@@ -29,6 +29,9 @@ pub enum Command {
     Import(ImportArgs),
     /// Show what a model is and what it needs.
     Info(InfoArgs),
+    /// Make, list and remove API keys.
+    #[command(subcommand)]
+    Key(KeyCommand),
     /// Measure prefill and decode throughput, TTFT and ITL.
     Bench(BenchArgs),
 }
@@ -82,7 +85,7 @@ pub struct ServeArgs {
     #[allow(missing_docs)]
     pub model: ModelArgs,
 
-    /// Address to listen on; anything but loopback needs an API key.
+    /// Address to listen on; anything but loopback needs an API key or --allow-unauthenticated-lan.
     #[arg(long, default_value = "127.0.0.1")]
     pub host: IpAddr,
 
@@ -98,9 +101,55 @@ pub struct ServeArgs {
     #[arg(long, env = "TOKBAR_API_KEY", hide_env_values = true)]
     pub api_key: Option<String>,
 
+    /// Let other machines call without a key when --host is not loopback: everybody on the network can use the model.
+    #[arg(long)]
+    pub allow_unauthenticated_lan: bool,
+
+    /// Origin of web pages that may call the server, such as https://app.example; may be given several times.
+    #[arg(long = "allow-origin", value_name = "ORIGIN")]
+    pub allow_origins: Vec<String>,
+
+    /// Most calls of one client in a minute; 0 is no limit.
+    #[arg(long, value_name = "N", default_value_t = 6000)]
+    pub rate_limit: u32,
+
+    /// Most seconds that an answer may take; without it as long as it takes.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub timeout: Option<u64>,
+
     /// Host names, besides localhost, under which clients may reach the server; may be given several times.
     #[arg(long = "allow-host", value_name = "HOST")]
     pub allow_hosts: Vec<String>,
+}
+
+/// What to do with API keys.
+#[derive(Debug, Subcommand)]
+pub enum KeyCommand {
+    /// Make a key and print it, once; from then on servers ask for a key.
+    Add {
+        /// What to call it.
+        name: String,
+
+        /// What it lets its holder do.
+        #[arg(long, value_enum, default_value_t = ScopeArg::Inference)]
+        scope: ScopeArg,
+    },
+    /// List the keys' names, scopes and dates.
+    List,
+    /// Remove a key.
+    Remove {
+        /// Which one.
+        name: String,
+    },
+}
+
+/// What a key lets its holder do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ScopeArg {
+    /// Use the models.
+    Inference,
+    /// Use the models, and manage the server.
+    Manage,
 }
 
 /// Options of `run`.

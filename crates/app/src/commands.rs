@@ -3,6 +3,7 @@
 mod bench;
 mod import;
 mod info;
+mod key;
 mod run;
 mod serve;
 
@@ -22,6 +23,7 @@ pub fn dispatch(cli: Cli) -> Result<()> {
         Command::Run(args) => run::run(&args),
         Command::Import(args) => import::run(&args),
         Command::Info(args) => info::run(&args),
+        Command::Key(command) => key::run(&command),
         Command::Bench(args) => bench::run(&args),
     }
 }

@@ -5,6 +5,7 @@
 pub mod cli;
 pub mod commands;
 mod defaults;
+mod key_file;
 mod lifecycle;
 mod port;
 mod progress;

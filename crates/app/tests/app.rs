@@ -19,6 +19,8 @@ mod reference;
 mod repository;
 #[path = "app/sdk.rs"]
 mod sdk;
+#[path = "app/security.rs"]
+mod security;
 #[path = "app/streams.rs"]
 mod streams;
 #[path = "app/testbed.rs"]

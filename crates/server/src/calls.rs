@@ -41,7 +41,7 @@ impl Call {
     pub fn answered(self, response: &mut Response) {
         let Self { id, method, path, started } = self;
         let ms = started.elapsed().as_millis();
-        tracing::info!(?id, %method, path, status = response.status().as_u16(), ms, "answered");
+        tracing::debug!(?id, %method, path, status = response.status().as_u16(), ms, "answered");
         response.headers_mut().insert(REQUEST_ID, id.clone());
         response.headers_mut().insert(PLAIN_REQUEST_ID, id);
     }

@@ -17,6 +17,8 @@ const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
 /// Paths that answer without a key: they tell nothing but that the server is up.
 const OPEN_PATHS: [&str; 3] = ["/", "/health", "/ready"];
+/// Watching the server counts as no call.
+const METRICS_PATH: &str = "/metrics";
 /// Paths under which the server is managed.
 const MANAGED_PATHS: &str = "/control/";
 /// Parameters under which clients put keys into addresses.
@@ -73,6 +75,9 @@ fn admit(state: &ServerState, parts: &Parts) -> Result<Caller, ApiError> {
     })?;
     let caller = key.map(|key| key.name.clone());
     let client = caller.clone().map_or_else(|| Client::at(address), Client::Key);
+    if parts.uri.path() == METRICS_PATH {
+        return Ok(Caller(caller));
+    }
     let n_per_minute = state.rates.n_per_minute();
     let too_often = |retry_after_s| ApiError::TooOften { n_per_minute, retry_after_s };
     state.rates.take(client, now).map_err(too_often)?;

@@ -7,6 +7,7 @@ use tokbar_chat::TextModel;
 use tokbar_engine::{Engine, SamplingOptions};
 
 use crate::body::BodyRoom;
+use crate::kept::Kept;
 use crate::rates::Rates;
 use crate::worker::TextJobs;
 use crate::{ApiError, ServerOptions, hash, ids};
@@ -197,6 +198,8 @@ pub struct ServerState {
     pub(crate) text_jobs: TextJobs,
     /// Memory of bodies.
     pub(crate) body_room: BodyRoom,
+    /// Answers that clients may refer to later.
+    pub(crate) kept: Kept,
     /// Calls of each client.
     pub(crate) rates: Rates,
     /// Wrong keys from each address.
@@ -209,6 +212,7 @@ impl ServerState {
         let text_jobs = TextJobs::new(options.n_text_jobs_max);
         let body_room = BodyRoom::new(options.n_body_bytes_total_max);
         let (rates, wrong_keys) = (Rates::new(options.n_calls_per_minute), Rates::new(Some(N_WRONG_KEYS_PER_MINUTE)));
-        Self { models, options: Arc::new(options), text_jobs, body_room, rates, wrong_keys }
+        let kept = Kept::default();
+        Self { models, options: Arc::new(options), text_jobs, body_room, kept, rates, wrong_keys }
     }
 }

@@ -22,6 +22,10 @@ mod listing;
 mod load;
 #[path = "server/ollama.rs"]
 mod ollama;
+#[path = "server/responses.rs"]
+mod responses;
+#[path = "server/sdk.rs"]
+mod sdk;
 #[path = "server/security.rs"]
 mod security;
 #[path = "server/setup.rs"]

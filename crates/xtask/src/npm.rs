@@ -34,19 +34,21 @@ pub fn unpack(package: &Package, folder: &Path) -> anyhow::Result<PathBuf> {
     Ok(folder.join("package"))
 }
 
-/// Puts a package that needs no other into `folder/node_modules`, where `NODE_PATH` finds it; anew when the pin changes.
-pub fn environment(folder: &Path, package: &Package) -> anyhow::Result<()> {
-    let stamp = folder.join("stamp");
-    let text = format!("{} {}\n", package.spec, package.integrity);
-    if files::says(&stamp, &text) {
+/// Puts packages, which need no others, into `folder/node_modules`, where `NODE_PATH` finds them; anew when a pin changes.
+pub fn environment(folder: &Path, packages: &[Package]) -> anyhow::Result<()> {
+    let text: String = packages.iter().map(|package| format!("{} {}\n", package.spec, package.integrity)).collect();
+    if files::says(&folder.join("stamp"), &text) {
         return Ok(());
     }
     let partial = files::with_ending(folder, "partial");
-    let unpacked = unpack(package, &partial)?;
-    let name = package.spec.rsplit_once('@').map_or(package.spec, |(name, _version)| name);
-    let place = partial.join("node_modules").join(name);
-    std::fs::create_dir_all(place.parent().unwrap_or(&partial)).context("creating node_modules")?;
-    std::fs::rename(&unpacked, &place).with_context(|| format!("moving {name} to {}", place.display()))?;
+    files::empty_dir(&partial)?;
+    for package in packages {
+        let unpacked = unpack(package, &partial.join("unpacked"))?;
+        let name = package.spec.rsplit_once('@').map_or(package.spec, |(name, _version)| name);
+        let place = partial.join("node_modules").join(name);
+        std::fs::create_dir_all(place.parent().unwrap_or(&partial)).context("creating node_modules")?;
+        std::fs::rename(&unpacked, &place).with_context(|| format!("moving {name} to {}", place.display()))?;
+    }
     std::fs::write(partial.join("stamp"), text).context("writing the stamp")?;
     files::replace_dir(&partial, folder)
 }

@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 
 use crate::python::Wheel;
 use crate::stages::Stages;
-use crate::{kit, model, npm, packages, python, repo, setup, shell, tidy};
+use crate::{clients, kit, model, packages, python, repo, setup, shell, tidy};
 
 /// The spelling checker, one hash per platform.
 const TYPOS: Wheel = Wheel {
@@ -16,15 +16,6 @@ const TYPOS: Wheel = Wheel {
         "418fd85f7fc11dec14e5482e747f6e916af56da96207cde0cdd69540a4b389f6",
         "257324274303a459fef79978cae942568419d2e8b18519e5f66b93a7e2df2ba1",
     ],
-};
-
-/// What the Python clients in the tests use, with all that they need.
-const PYTHON_CLIENTS: &str = include_str!("test/python-clients.txt");
-
-/// What the Node clients in the tests use.
-const NODE_CLIENT: npm::Package = npm::Package {
-    spec: "openai@6.49.0",
-    integrity: "sha512-aYCc0C6L864eR6WSYIwQGyXriw/nIyZx0ObvhzOEVuk0zoBDpynjSbrionWI7q65B5H8jJX0DXR9snEzM6bfPg==",
 };
 
 /// Stops at the first check that fails; the tests themselves run to the end.
@@ -40,7 +31,7 @@ pub fn run(arguments: &[String]) -> anyhow::Result<()> {
     stages.run("spelling", check_spelling)?;
     stages.run("clippy", || clippy(&["--workspace", "--all-targets"]))?;
     stages.run("clippy for the bindings", || clippy(&["--package", "xtask", "--bins", "--features", "bindings"]))?;
-    stages.run("clients for the tests", prepare_clients)?;
+    stages.run("clients for the tests", clients::ensure)?;
     let tokbar = stages.run("building the tests and tokbar", repo::build_tests)?;
     kit::bring(&stages)?;
     for model in model::MODELS {
@@ -64,13 +55,6 @@ fn check_spelling() -> anyhow::Result<()> {
     let environment = repo::testkit()?.join("typos");
     python::environment(&environment, &TYPOS.pinned())?;
     shell::show(Command::new(environment.join("bin/typos")).current_dir(repo::root()?))
-}
-
-/// Environments of the vendors' own clients, under the names that the tests know.
-fn prepare_clients() -> anyhow::Result<()> {
-    let testkit = repo::testkit()?;
-    python::environment(&testkit.join("sdk-python"), PYTHON_CLIENTS)?;
-    npm::environment(&testkit.join("sdk-node"), &NODE_CLIENT)
 }
 
 /// Sums over all test programs.

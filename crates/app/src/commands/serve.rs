@@ -3,19 +3,25 @@
 use std::fmt::Display;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::pin::pin;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use tokbar_server::{HostAddresses, Keys, Models, ServerOptions, ServerState};
+use tokbar_server::{DEFAULT_NAME, HostAddresses, Key, KeyScope, Keys, Models, ServerOptions, ServerState};
 
 use crate::cli::ServeArgs;
 use crate::lifecycle::{self, Loaded};
 use crate::port::{self, Bound};
-use crate::{say, wiring};
+use crate::{key_file, say, wiring};
+
+/// Longest other name of a model.
+const N_NAME_MAX: usize = 128;
 
 /// Binds first, so that a taken port costs no load, and answers from then on, with the news that the model is loading;
 /// serves until it is told to stop.
 pub fn run(args: &ServeArgs) -> Result<()> {
-    check_exposure(args)?;
+    let keys = keys(args)?;
+    check_exposure(args, keys.is_some())?;
+    check_names(args)?;
     let Bound { listener, note } = port::bind(args.host, args.port)?;
     if let Some(note) = note {
         tell(note);
@@ -26,14 +32,14 @@ pub fn run(args: &ServeArgs) -> Result<()> {
         listener.set_nonblocking(true).context("the socket cannot be made async")?;
         let listener = tokio::net::TcpListener::from_std(listener).context("the socket cannot be made async")?;
         let (stop, stop_now) = (wiring::stop_signal(1)?, wiring::stop_signal(2)?);
-        let state = ServerState::new(models.clone(), options(args));
+        let state = ServerState::new(models.clone(), options(args, keys.clone()));
         let mut serving = pin!(tokbar_server::serve(listener, state, stop));
         let mut stop_now = pin!(stop_now);
         let model = args.model.clone();
         tokio::select! {
             loaded = wiring::in_background(move || lifecycle::load(&model))? => {
                 let loaded = loaded??;
-                let news = news(address, &loaded, args.api_key.is_some());
+                let news = news(address, &loaded, keys.is_some());
                 drop(models.replace(vec![loaded.into_served(args.names.clone())]));
                 tell(news);
             }
@@ -50,23 +56,58 @@ pub fn run(args: &ServeArgs) -> Result<()> {
     served
 }
 
-/// Whoever can reach the server can use the model: beyond this machine that takes a key.
-fn check_exposure(args: &ServeArgs) -> Result<()> {
-    let key = args.api_key.as_deref();
-    if key.is_some_and(str::is_empty) {
-        bail!("the API key is empty; give one with --api-key or TOKBAR_API_KEY, or leave it out");
+/// The keys of this user's file and of the command line; `None` when there are none.
+fn keys(args: &ServeArgs) -> Result<Option<Keys>> {
+    let mut keys = key_file::keys(&key_file::read(&key_file::place()?)?);
+    match args.api_key.as_deref() {
+        Some("") => bail!("the API key is empty; give one with --api-key or TOKBAR_API_KEY, or leave it out"),
+        Some(secret) => keys.0.push(Key::new("command line", KeyScope::Manage, secret)),
+        None => {}
     }
-    if !args.host.is_loopback() && key.is_none() {
-        bail!("{} can be reached from other machines; set a key with --api-key or TOKBAR_API_KEY", args.host);
+    Ok((!keys.0.is_empty()).then_some(keys))
+}
+
+/// Whoever can reach the server can use the model: beyond this machine that takes a key, or the will to do without.
+fn check_exposure(args: &ServeArgs, has_key: bool) -> Result<()> {
+    if args.host.is_loopback() || has_key {
+        return Ok(());
+    }
+    if args.allow_unauthenticated_lan {
+        tracing::warn!("everybody who can reach {} can use this server: it asks for no key", args.host);
+        return Ok(());
+    }
+    bail!(
+        "{} can be reached from other machines; make a key with `tokbar key add NAME`, set one with --api-key or \
+         TOKBAR_API_KEY, or let everybody in with --allow-unauthenticated-lan",
+        args.host
+    )
+}
+
+/// Names go into addresses, answers and lists.
+fn check_names(args: &ServeArgs) -> Result<()> {
+    for (idx, name) in args.names.iter().enumerate() {
+        let is_plain = |c: char| c.is_ascii_graphic() && !"\"\\?#%&".contains(c);
+        if name.is_empty() || name.len() > N_NAME_MAX || !name.chars().all(is_plain) {
+            bail!("{name:?} is no name for a model; use up to {N_NAME_MAX} letters, digits and signs such as - . : /");
+        }
+        if name == DEFAULT_NAME {
+            bail!("the name {DEFAULT_NAME:?} reaches the model already; leave it out");
+        }
+        if args.names[..idx].contains(name) {
+            bail!("the name {name:?} is given twice; leave one out");
+        }
     }
     Ok(())
 }
 
-fn options(args: &ServeArgs) -> ServerOptions {
+fn options(args: &ServeArgs, keys: Option<Keys>) -> ServerOptions {
     ServerOptions {
         allowed_hosts: args.allow_hosts.clone(),
         host_addresses: if args.host.is_loopback() { HostAddresses::Loopback } else { HostAddresses::Any },
-        keys: args.api_key.as_deref().map(Keys::single),
+        allowed_origins: args.allow_origins.clone(),
+        keys,
+        n_calls_per_minute: (args.rate_limit > 0).then_some(args.rate_limit),
+        call_timeout: args.timeout.map(Duration::from_secs),
         ..ServerOptions::default()
     }
 }

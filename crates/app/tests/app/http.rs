@@ -21,6 +21,16 @@ pub fn post_raw(server: &Server, path: &str, body: &[u8]) -> (u16, String) {
     (status, body)
 }
 
+/// Sends bytes as they are and returns the whole answer.
+pub fn raw(server: &Server, call: &[u8]) -> String {
+    let mut socket = TcpStream::connect(server.address()).expect("the server listens");
+    socket.set_read_timeout(Some(PATIENCE)).expect("a time-out can be set");
+    socket.write_all(call).expect("the server reads");
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).expect("the server answers");
+    answer
+}
+
 /// Sends JSON and returns status and JSON.
 pub fn post(server: &Server, path: &str, body: &Value) -> (u16, Value) {
     let (status, text) = post_raw(server, path, body.to_string().as_bytes());

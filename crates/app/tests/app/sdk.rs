@@ -29,3 +29,18 @@ fn the_node_sdk_chats_streams_and_completes() {
     let modules = testkit().join("sdk-node/node_modules");
     check(Path::new("node"), "openai_node.cjs", &[("NODE_PATH", &modules)]);
 }
+
+#[test]
+fn anthropics_python_sdk_chats_streams_and_counts() {
+    check(&testkit().join("sdk-python/bin/python"), "anthropic_python.py", &[]);
+}
+
+#[test]
+fn openais_python_sdk_gets_responses() {
+    check(&testkit().join("sdk-python/bin/python"), "responses_python.py", &[]);
+}
+
+#[test]
+fn ollamas_python_sdk_chats_streams_and_generates() {
+    check(&testkit().join("sdk-python/bin/python"), "ollama_python.py", &[]);
+}

@@ -19,8 +19,17 @@ pub fn smollm2() -> PathBuf {
 /// Runs a command to its end, without asking any network.
 pub fn tokbar(args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tokbar"));
-    command.args(args).env("HF_HUB_OFFLINE", "1").stdin(Stdio::null()).output().expect("tokbar starts")
+    command
+        .args(args)
+        .env("HF_HUB_OFFLINE", "1")
+        .env("TOKBAR_CONFIG_DIR", NO_CONFIG)
+        .stdin(Stdio::null())
+        .output()
+        .expect("tokbar starts")
 }
+
+/// No folder of that name: the settings of whoever runs the tests do not count.
+const NO_CONFIG: &str = "/nonexistent/tokbar";
 
 pub struct Server {
     child: Child,
@@ -34,13 +43,20 @@ impl Server {
     }
 
     pub fn start_with(model: &Path, args: &[&str]) -> Self {
+        Self::start_in(Path::new(NO_CONFIG), model, args, Stdio::inherit())
+    }
+
+    /// With the settings of this folder, and its log on `stderr`.
+    pub fn start_in(config: &Path, model: &Path, args: &[&str], stderr: Stdio) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_tokbar"))
             .arg("serve")
             .arg(model)
             .args(["--port", "0"])
             .args(args)
+            .env("TOKBAR_CONFIG_DIR", config)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
+            .stderr(stderr)
             .spawn()
             .expect("tokbar starts");
         let stdout = BufReader::new(child.stdout.take().expect("stdout is piped"));

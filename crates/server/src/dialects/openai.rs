@@ -1,5 +1,6 @@
-//! OpenAI: `/v1/models`, `/v1/chat/completions`, `/v1/completions`.
+//! OpenAI: `/v1/models`, `/v1/chat/completions`, `/v1/completions`, `/v1/responses`.
 
+mod absent;
 pub mod chat;
 pub mod completions;
 pub mod error;
@@ -11,16 +12,24 @@ mod parameters;
 mod prompts;
 mod ranking;
 mod refused;
+mod responses;
 mod stream;
 mod text_pieces;
 mod wire;
 
 use axum::Router;
-use axum::routing::post;
+use axum::routing::{any, get, post};
 
 use crate::ServerState;
 
 /// All paths of the dialect but the listing of models, which it shares with Anthropic's.
 pub fn routes() -> Router<ServerState> {
-    Router::new().route("/v1/chat/completions", post(chat::create)).route("/v1/completions", post(completions::create))
+    let router = Router::new()
+        .route("/v1/chat/completions", post(chat::create))
+        .route("/v1/completions", post(completions::create))
+        .route("/v1/responses", post(responses::create))
+        .route("/v1/responses/{id}", get(responses::retrieve).delete(responses::delete))
+        .route("/v1/responses/{id}/cancel", post(responses::cancel))
+        .route("/v1/responses/{id}/input_items", get(responses::input_items));
+    absent::PATHS.iter().fold(router, |router, path| router.route(path, any(absent::refuse)))
 }
