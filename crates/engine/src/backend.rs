@@ -145,6 +145,8 @@ pub struct ModelInfo {
     pub kv_bytes_per_token: usize,
     /// Bytes of the weights as loaded.
     pub weight_bytes: usize,
+    /// Bytes that the device has for this process; 0 when it does not say.
+    pub memory_bytes: usize,
     /// Bytes of a snapshot; 0 when every layer's cache can be cut back to any position, so that none is needed.
     pub snapshot_bytes: usize,
     /// Most drafts that a row may carry; 0 where the caches cannot take back what was rejected.

@@ -9,11 +9,18 @@ use std::thread::JoinHandle;
 use tokio::sync::mpsc;
 
 use crate::outputs::{Bell, Command, N_OUTPUTS_MAX, Shared, Submission};
+use crate::tier::TierOptions;
 use crate::worker;
 use crate::{Backend, FinishReason, ModelInfo, Outputs, Request, SamplingError, SequenceId, Stats, TokenId};
 
 /// Bounds the memory of the command channel, whatever the options say.
 const N_LIVE_MAX: usize = 1 << 16;
+
+/// Positions that fit at least when no budget is set.
+const N_TOKENS_LEAST: usize = 2048;
+
+/// What is kept beyond running sequences when nobody says what the device has.
+const KEPT_BYTES_DEFAULT: usize = 2 << 30;
 
 /// Bounds of an engine.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,8 +31,8 @@ pub struct EngineOptions {
     pub n_rows_max: usize,
     /// Most sequences that wait for a place.
     pub n_waiting_max: usize,
-    /// Most bytes of all KV caches together: running sequences, kept blocks and snapshots. `None` = as the device allows
-    /// for running ones, and 2 GiB beyond.
+    /// Most bytes of all KV caches together: running sequences, kept blocks and snapshots. `None` = half of what the device
+    /// has beside the weights, of which half may be kept beyond running sequences.
     pub kv_budget_bytes: Option<usize>,
     /// Positions of a block, the unit in which KV is kept and evicted. A hit may end inside a block.
     pub n_block: usize,
@@ -33,6 +40,8 @@ pub struct EngineOptions {
     pub n_snapshot_gap: usize,
     /// While sequences generate, steps carry as much prefill as is predicted to delay their next tokens by this.
     pub decode_stall_ms: u64,
+    /// Keeps blocks and snapshots on disk, so that they outlive the budget and the process.
+    pub tier: Option<TierOptions>,
 }
 
 impl Default for EngineOptions {
@@ -45,17 +54,33 @@ impl Default for EngineOptions {
             n_block: 64,
             n_snapshot_gap: 1024,
             decode_stall_ms: 500,
+            tier: None,
         }
     }
 }
 
 impl EngineOptions {
+    /// Bytes of all KV caches together: as set, or half of what the device has beside the weights, and never so little
+    /// that nothing runs. `None` when the device does not say what it has.
+    pub(crate) fn kv_budget(&self, info: &ModelInfo) -> Option<usize> {
+        let n_least = info.kv_bytes_per_token.saturating_mul(N_TOKENS_LEAST).saturating_add(info.snapshot_bytes);
+        let usual =
+            (info.memory_bytes > 0).then(|| (info.memory_bytes.saturating_sub(info.weight_bytes) / 2).max(n_least));
+        self.kv_budget_bytes.or(usual)
+    }
+
+    /// Bytes kept that no running sequence uses: all of a budget that was set, half of the usual one.
+    pub(crate) fn kept_budget(&self, info: &ModelInfo) -> usize {
+        let usual = || self.kv_budget(info).map_or(KEPT_BYTES_DEFAULT, |n_bytes| n_bytes / 2);
+        self.kv_budget_bytes.unwrap_or_else(usual)
+    }
+
     /// Positions of one sequence that the KV budget holds; `None` = any number.
     ///
     /// # Errors
     /// When it does not hold two.
     pub(crate) fn n_budget_tokens(&self, info: &ModelInfo) -> Result<Option<usize>, StartError> {
-        let Some(kv_budget_bytes) = self.kv_budget_bytes else { return Ok(None) };
+        let Some(kv_budget_bytes) = self.kv_budget(info) else { return Ok(None) };
         let ModelInfo { kv_bytes_per_token, snapshot_bytes, .. } = *info;
         let n_token_bytes = kv_budget_bytes.saturating_sub(snapshot_bytes);
         let has_state_room = kv_budget_bytes >= snapshot_bytes;
@@ -186,11 +211,11 @@ impl Engine {
         // Every live sequence, one look and one stop: sends never find it full.
         let (sender, commands) = sync_channel(n_live_max + 2);
         let shared = Arc::new(Shared::default());
-        let (info, thread) = worker::start(load, options.clone(), commands, Arc::clone(&shared))?;
-        let n_budget_tokens = options.n_budget_tokens(&info)?;
-        let n_budget = options.kv_budget_bytes.filter(|_| n_budget_tokens == Some(info.n_context));
-        let thread = Mutex::new(Some(thread));
         let bell = Bell { commands: sender, shared };
+        let (info, thread) = worker::start(load, options.clone(), commands, bell.clone())?;
+        let n_budget_tokens = options.n_budget_tokens(&info)?;
+        let n_budget = options.kv_budget(&info).filter(|_| n_budget_tokens == Some(info.n_context));
+        let thread = Mutex::new(Some(thread));
         let inner = Inner { info, n_budget, bell, n_live_max, n_submitted: AtomicU64::new(0), thread };
         Ok(Engine { inner: Arc::new(inner) })
     }

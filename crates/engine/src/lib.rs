@@ -14,6 +14,7 @@ mod request;
 mod sampling;
 mod scheduler;
 mod sequence;
+mod spill;
 mod stats;
 mod throttle;
 pub mod tier;

@@ -60,7 +60,7 @@ pub(crate) struct Bell {
 }
 
 impl Bell {
-    fn ring(&self) {
+    pub(crate) fn ring(&self) {
         let is_new = !self.shared.is_rung.swap(true, Ordering::AcqRel);
         // A worker that is gone needs no waking.
         if is_new && self.commands.try_send(Command::Look).is_err() {

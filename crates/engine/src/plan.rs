@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::tier::ChainKey;
+use crate::tier::Link;
 use crate::{BlockId, Kept, RowResult, SequenceId, SnapshotId, Step, StepOutput};
 
 /// Bounds of every plan.
@@ -30,6 +30,8 @@ pub(crate) struct Limits {
 pub(crate) struct Plan {
     /// In this order.
     pub chores: Vec<Chore>,
+    /// What is newly indexed: blocks that the chores keep, and snapshots taken before.
+    pub indexed: Vec<(Kept, Link)>,
     pub opened: Vec<SequenceId>,
     /// Without rows when there is nothing to compute.
     pub step: Step,
@@ -59,7 +61,7 @@ pub(crate) enum Chore {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Keep {
     /// KV of `positions`.
-    Block { id: SequenceId, block: BlockId, positions: Range<usize>, key: ChainKey },
+    Block { id: SequenceId, block: BlockId, positions: Range<usize> },
     /// State as it is now.
     Snapshot { id: SequenceId, snapshot: SnapshotId },
 }

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use crate::tier::{ChainKey, Kind};
+use crate::tier::{ChainKey, Kind, Link};
 use crate::{BlockId, Kept, SnapshotId, TokenId};
 
 mod evict;
@@ -189,9 +189,32 @@ impl PrefixTree {
         Insertion::New(id)
     }
 
-    /// Names a block across processes.
-    pub(crate) fn key(&self, id: BlockId) -> ChainKey {
-        self.nodes[&id].key
+    /// What a block holds, by names that mean the same everywhere. `None` when it is not indexed.
+    pub(crate) fn link(&self, id: BlockId) -> Option<Link> {
+        let node = self.nodes.get(&id)?;
+        let tokens = Arc::clone(&node.tokens);
+        Some(Link {
+            key: node.key,
+            kind: Kind::Block,
+            parent: self.key_of(node.parent),
+            start: node.depth * self.n_block,
+            tokens,
+        })
+    }
+
+    /// Chain hash of a path: the same tokens have the same, and nothing else has.
+    pub(super) fn key_of(&self, at: Option<BlockId>) -> ChainKey {
+        at.map_or(ChainKey::ROOT, |id| self.nodes[&id].key)
+    }
+
+    pub(crate) fn contains(&self, id: BlockId) -> bool {
+        self.nodes.contains_key(&id)
+    }
+
+    /// Counts as used later than everything else.
+    pub(crate) fn freshen(&mut self, id: BlockId) {
+        self.tick += 1;
+        self.refresh(id);
     }
 
     /// Positions kept.

@@ -2,8 +2,8 @@ use std::collections::HashMap;
 
 use proptest::prelude::*;
 
-use super::{ChainKey, Hit, Insertion, Node, PrefixTree};
-use crate::tier::Kind;
+use super::{Hit, Insertion, Node, PrefixTree};
+use crate::tier::{ChainKey, Kind};
 use crate::{BlockId, Kept, TokenId};
 
 const N_BLOCK: usize = 4;
@@ -170,7 +170,7 @@ fn a_block_that_was_not_kept_takes_all_that_continues_it_along() {
 #[test]
 fn keys_name_the_tokens_from_the_start_on() {
     let tree = tree(&[&[1, 1, 1, 1, 2], &[3, 3, 3, 3, 2]]);
-    let key = |tokens: &[TokenId]| tree.key(*tree.find(tokens).blocks.last().unwrap());
+    let key = |tokens: &[TokenId]| tree.link(*tree.find(tokens).blocks.last().unwrap()).unwrap().key;
     assert_ne!(key(&[1, 1, 1, 1, 2]), key(&[3, 3, 3, 3, 2]));
     assert_eq!(key(&[1, 1, 1, 1, 2]), ChainKey::ROOT.then(Kind::Block, &[1, 1, 1, 1]).then(Kind::Block, &[2]));
 }

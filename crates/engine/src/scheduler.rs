@@ -4,7 +4,7 @@
 //! prefill, decode, prefix hits and going on after a preemption are all that one rule. A step may be planned while one is
 //! in flight: a row then takes a token that is still being sampled, and is void should that token end its sequence.
 //!
-//! Submodules by concern: who starts (`admission`), room (`budget`), what is kept (`prefix`), what goes wrong (`failures`).
+//! Submodules by concern: who starts (`admission`), state from elsewhere (`adoption`), room (`budget`), what is kept (`prefix`), what goes wrong (`failures`).
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -15,11 +15,13 @@ use crate::throttle::Throttle;
 use crate::{FinishReason, ModelInfo, Opening, Output, Request, SequenceId, StepError, StepOutput};
 
 mod admission;
+mod adoption;
 mod budget;
 mod failures;
 mod prefix;
 
 use admission::Follow;
+pub(crate) use adoption::{Gap, Room};
 
 /// Times in a row that a sequence lets later arrivals with less to compute go first.
 const N_DEFERRED_MAX: usize = 8;
@@ -172,6 +174,11 @@ impl Scheduler {
 
     pub(crate) fn n_steps_in_flight(&self) -> usize {
         self.in_flight.len()
+    }
+
+    /// Whether no sequence runs.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.sequences.values().all(|s| s.standing == Standing::Waiting)
     }
 
     pub(crate) fn tally(&self) -> Tally {

@@ -35,6 +35,16 @@ pub(crate) enum Leave {
     Finished,
 }
 
+/// Whether kept state from elsewhere was asked for, while a sequence waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lookup {
+    /// Not yet.
+    Due,
+    /// It is on its way; the sequence does not start before.
+    Held,
+    Done,
+}
+
 /// A request in progress. A step closes the gap between `n_computed` and the target; there is no other phase.
 #[derive(Debug)]
 pub(crate) struct Sequence {
@@ -63,6 +73,7 @@ pub(crate) struct Sequence {
     /// Scores so far; `None` when not wanted or already reported.
     scores: Option<PromptScores>,
     pub standing: Standing,
+    pub lookup: Lookup,
     /// The receiver has no room for more output.
     pub is_paused: bool,
     /// Whether the backend holds it.
@@ -100,6 +111,7 @@ impl Sequence {
             n_reserved: 0,
             scores: request.score_prompt.then(Vec::new),
             standing: Standing::Waiting,
+            lookup: Lookup::Due,
             is_paused: false,
             is_open: false,
             is_lost: false,
@@ -305,6 +317,7 @@ impl Sequence {
     pub(crate) fn requeue(&mut self) {
         debug_assert_eq!(self.n_rows_in_flight, 0);
         self.standing = Standing::Waiting;
+        self.lookup = Lookup::Due;
         self.is_open = false;
         self.is_lost = false;
         self.holdings = Holdings::default();

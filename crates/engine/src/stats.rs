@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::FinishReason;
 use crate::plan::{Census, StepWork, Tally};
+use crate::tier::TierStats;
 
 /// What an engine does and has done.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -46,6 +47,8 @@ pub struct Stats {
     pub n_blocks: usize,
     /// Snapshots held.
     pub n_snapshots: usize,
+    /// What is on disk; all zero without a disk.
+    pub tier: TierStats,
 }
 
 /// Gathers [`Stats`] step by step.

@@ -26,6 +26,7 @@ pub use scan::Flaws;
 pub use stats::TierStats;
 
 use index::{Index, Place, QUEUED};
+use media::{Media, RealMedia, Space};
 use record::Header;
 use store::{Access, Bounds, Opened, Record, Store};
 
@@ -43,6 +44,9 @@ const RETRY_AFTER: Duration = Duration::from_secs(300);
 /// The share of a disk that stays free when nothing else is said, and the most that this comes to in bytes.
 const FREE_SHARE: u64 = 20;
 const N_FREE_DEFAULT: u64 = 5 << 30;
+
+/// The most that the size cap is when nothing else is said.
+const N_BYTES_DEFAULT: u64 = 32 << 30;
 
 /// Where and how much.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,6 +67,12 @@ impl TierOptions {
     /// The usual bounds.
     pub fn new(dir: PathBuf, label: String, n_bytes_max: u64) -> Self {
         Self { dir, label, n_bytes_max, n_free_min: None, n_queue_max: 256 << 20 }
+    }
+
+    /// With a size cap of a tenth of the disk, at most 32 GiB.
+    pub fn with_usual_size(dir: PathBuf, label: String) -> Self {
+        let n_bytes_max = space(&dir).map_or(N_BYTES_DEFAULT, |space| (space.n_total / 10).min(N_BYTES_DEFAULT));
+        Self::new(dir, label, n_bytes_max)
     }
 
     fn bounds(&self) -> Bounds {
@@ -105,7 +115,7 @@ struct Shared {
     to_writer: Condvar,
     /// Something to read, room for it, or a stop.
     to_readers: Condvar,
-    /// Tells the owner that a payload is there.
+    /// Tells the owner that a payload is there, or that there is room to write.
     wake: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -176,10 +186,20 @@ impl Tier {
         self.shared.lock().index.get(key).is_some()
     }
 
-    /// Whether a record of this many bytes can be queued without dropping another.
-    pub fn has_room(&self, n_payload: usize) -> bool {
+    /// Whether records are taken now.
+    pub fn is_writing(&self) -> bool {
+        self.shared.lock().is_writing()
+    }
+
+    /// Whether another record can be queued without dropping one, unless it is unusually long.
+    pub fn has_room(&self) -> bool {
         let state = self.shared.lock();
-        state.is_writing() && (state.writes.is_empty() || state.n_waiting_bytes + n_payload <= self.n_queue_max)
+        state.is_writing() && state.n_waiting_bytes <= self.n_queue_max / 2
+    }
+
+    /// Does not offer a record any more, as what it holds turned out to be of no use.
+    pub fn forget(&self, key: ChainKey) {
+        self.shared.lock().index.remove(key);
     }
 
     /// Queues a record to be written; one that is there already is left. Under pressure the oldest that wait are dropped.
@@ -244,6 +264,11 @@ impl Tier {
         }
         self.shared.to_readers.notify_all();
         true
+    }
+
+    /// Whether a payload was asked for and has yet to be taken.
+    pub fn is_coming(&self, key: ChainKey) -> bool {
+        self.shared.lock().wanted.contains(&key)
     }
 
     /// Payloads that have come since the last call.
@@ -341,10 +366,14 @@ fn said_access(store: &Store) -> Standing {
 
 /// Bytes of a disk that stay free unless the settings say otherwise.
 fn default_reserve(dir: &Path) -> u64 {
-    use media::Media;
-    // The folder itself may not be there yet.
-    let space = dir.ancestors().find_map(|dir| media::RealMedia.space(dir).ok());
-    space.map_or(N_FREE_DEFAULT, |space| (space.n_total / FREE_SHARE).min(N_FREE_DEFAULT))
+    space(dir).map_or(N_FREE_DEFAULT, |space| (space.n_total / FREE_SHARE).min(N_FREE_DEFAULT))
+}
+
+/// Of the disk where a folder is or is to be.
+fn space(dir: &Path) -> Option<Space> {
+    dir.ancestors()
+        .map(|dir| if dir.as_os_str().is_empty() { Path::new(".") } else { dir })
+        .find_map(|dir| RealMedia.space(dir).ok())
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use tempfile::TempDir;
 
-use super::media::{Media, RealMedia, SegmentFile, Space};
+use super::media::SegmentFile;
 use super::*;
 
 /// A disk on which only so many bytes fit.

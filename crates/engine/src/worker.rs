@@ -8,34 +8,36 @@ use std::error::Error as StdError;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::Sender;
 
 use crate::costs::StepCosts;
-use crate::outputs::{Command, N_OUTPUTS_MAX, Shared};
+use crate::outputs::{Bell, Command, N_OUTPUTS_MAX, Shared};
 use crate::plan::{Chore, Keep, Limits, Plan};
 use crate::scheduler::Scheduler;
+use crate::spill::{Pace, Spill};
 use crate::stats::Meter;
-use crate::{Backend, EngineOptions, FinishReason, ModelInfo, Output, SequenceId, StartError};
+use crate::tier::Tier;
+use crate::{Backend, EngineOptions, FinishReason, ModelInfo, Output, SequenceId, StartError, Stats};
 
 /// Positions by which a sequence's part of the KV budget grows.
 const N_KV_GROWTH: usize = 256;
 
-/// What is kept beyond running sequences when no budget is set.
-const KEPT_BYTES_DEFAULT: usize = 2 << 30;
-
 /// Room in an output channel below which a sequence pauses: two tokens in flight, prompt scores and the finish.
 const N_OUTPUTS_SPARE: usize = 4;
+
+/// How often to look whether a disk that somebody waits for is stuck.
+const DISK_LOOK: Duration = Duration::from_millis(100);
 
 /// Starts the thread, which runs `load` and then works until told to stop, and waits for the model.
 pub(crate) fn start<F>(
     load: F,
     options: EngineOptions,
     commands: Receiver<Command>,
-    shared: Arc<Shared>,
+    bell: Bell,
 ) -> Result<(ModelInfo, JoinHandle<Result<(), StartError>>), StartError>
 where
     F: FnOnce() -> Result<Box<dyn Backend>, Box<dyn StdError + Send + Sync>> + Send + 'static,
@@ -45,9 +47,13 @@ where
         let backend = load().map_err(StartError::Load)?;
         let (info, limits) = limits(backend.info(), &options)?;
         let scheduler = Scheduler::new(info.clone(), limits);
+        let stall = Duration::from_millis(options.decode_stall_ms);
+        let channels = Channels { commands, shared: Arc::clone(&bell.shared) };
+        let mut worker = Worker::new(backend, scheduler, channels, stall);
+        worker.open_tier(&options, limits.kept_bytes, bell);
+        worker.publish();
         if ready.send(info).is_ok() {
-            let stall = Duration::from_millis(options.decode_stall_ms);
-            Worker::new(backend, scheduler, Channels { commands, shared }, stall).run();
+            worker.run();
         }
         Ok(())
     };
@@ -62,6 +68,7 @@ where
 struct Worker {
     backend: Box<dyn Backend>,
     scheduler: Scheduler,
+    spill: Option<Spill>,
     commands: Receiver<Command>,
     shared: Arc<Shared>,
     senders: HashMap<SequenceId, Sender<Output>>,
@@ -93,7 +100,17 @@ impl Worker {
         let Channels { commands, shared } = channels;
         let (senders, meter, costs, busy_since) =
             (HashMap::new(), Meter::default(), StepCosts::default(), Instant::now());
-        Self { backend, scheduler, commands, shared, senders, meter, costs, stall, busy_since }
+        Self { backend, scheduler, spill: None, commands, shared, senders, meter, costs, stall, busy_since }
+    }
+
+    /// Opens what is on disk and brings the most recent of it back.
+    fn open_tier(&mut self, options: &EngineOptions, kept_bytes: usize, bell: Bell) {
+        let Some(tier) = &options.tier else { return };
+        let info = self.backend.info();
+        let tier = Tier::start(tier, &info.fingerprint, move || bell.ring());
+        let mut spill = Spill::new(tier, (options.n_block, info.snapshot_bytes), kept_bytes);
+        spill.warm_up(self.backend.as_mut(), &mut self.scheduler);
+        self.spill = Some(spill);
     }
 
     /// Works until told to stop or the backend panics, then drops the backend and every channel: receivers without a
@@ -114,7 +131,12 @@ impl Worker {
         let mut next = Next::Wait;
         while self.take_commands(next) != Next::Stop {
             self.look_at_receivers();
+            let has_come = self.take_from_disk(next);
             next = self.turn();
+            let has_gone = self.bring_to_disk(next);
+            if next == Next::Wait && (has_come || has_gone) {
+                next = Next::Step;
+            }
             self.dispatch();
             self.publish();
         }
@@ -125,6 +147,12 @@ impl Worker {
     /// Takes every command there is; waits for one when there is nothing to do.
     fn take_commands(&mut self, next: Next) -> Next {
         let mut command = match next {
+            Next::Wait if self.spill.as_ref().is_some_and(Spill::is_awaited) => {
+                self.commands.recv_timeout(DISK_LOOK).map_err(|error| match error {
+                    RecvTimeoutError::Timeout => TryRecvError::Empty,
+                    RecvTimeoutError::Disconnected => TryRecvError::Disconnected,
+                })
+            }
             Next::Wait => self.commands.recv().map_err(|_| TryRecvError::Disconnected),
             Next::Step | Next::Stop => self.commands.try_recv(),
         };
@@ -155,9 +183,26 @@ impl Worker {
         }
     }
 
+    /// Looks up what new sequences could start from, and takes in what has come for them.
+    fn take_from_disk(&mut self, last: Next) -> bool {
+        let Some(spill) = &mut self.spill else { return false };
+        let pace = if last == Next::Wait || self.scheduler.is_idle() { Pace::Idle } else { Pace::Busy };
+        spill.look(&mut self.scheduler);
+        spill.import(self.backend.as_mut(), &mut self.scheduler, pace)
+    }
+
+    fn bring_to_disk(&mut self, next: Next) -> bool {
+        let Some(spill) = &mut self.spill else { return false };
+        let pace = if next == Next::Wait { Pace::Idle } else { Pace::Busy };
+        spill.export(self.backend.as_mut(), pace)
+    }
+
     /// Submits the next step, and collects one when two are in flight or no other can start.
     fn turn(&mut self) -> Next {
         let plan = self.scheduler.plan(self.costs.n_prefill_within(self.stall));
+        if let Some(spill) = &mut self.spill {
+            spill.planned(&plan);
+        }
         let refused = self.do_chores(&plan.chores);
         if !refused.is_empty() {
             self.scheduler.keeps_refused(&plan, &refused);
@@ -181,6 +226,9 @@ impl Worker {
         for chore in chores {
             let keep = match chore {
                 Chore::Forget(kept) => {
+                    if let Some(spill) = &mut self.spill {
+                        spill.forgetting(*kept, self.backend.as_mut());
+                    }
                     self.backend.forget(&[*kept]);
                     continue;
                 }
@@ -205,7 +253,9 @@ impl Worker {
     /// Opens the plan's new sequences and submits its step. False when the backend refused, and nothing was submitted.
     fn submit(&mut self, plan: &Plan) -> bool {
         for id in &plan.opened {
-            if let Err(error) = self.backend.open(*id, &self.scheduler.opening(*id)) {
+            let opening = self.scheduler.opening(*id);
+            self.spill.iter().for_each(|spill| spill.used(opening.prefix.blocks));
+            if let Err(error) = self.backend.open(*id, &opening) {
                 tracing::warn!(%error, ?id, "a sequence was not opened");
                 self.scheduler.open_refused(*id, &error);
                 return false;
@@ -274,7 +324,9 @@ impl Worker {
 
     fn publish(&mut self) {
         let (census, tally) = (self.scheduler.census(), self.scheduler.tally());
-        self.shared.publish(self.meter.snapshot(census, tally, self.backend.memory_bytes()));
+        let stats = self.meter.snapshot(census, tally, self.backend.memory_bytes());
+        let tier = self.spill.as_ref().map(Spill::stats).unwrap_or_default();
+        self.shared.publish(Stats { tier, ..stats });
     }
 
     /// Ends every sequence and leaves nothing in the backend.
@@ -286,7 +338,13 @@ impl Worker {
             self.collect();
         }
         let plan = self.scheduler.plan(usize::MAX);
+        if let Some(spill) = &mut self.spill {
+            spill.planned(&plan);
+        }
         self.do_chores(&plan.chores);
+        if let Some(spill) = &mut self.spill {
+            spill.wind_down(self.backend.as_mut());
+        }
         let kept = self.scheduler.forget_all();
         self.backend.forget(&kept);
     }
@@ -310,8 +368,8 @@ fn limits(info: &ModelInfo, options: &EngineOptions) -> Result<(ModelInfo, Limit
     let limits = Limits {
         n_step_tokens: options.token_budget,
         n_rows: options.n_rows_max,
-        kv_bytes: options.kv_budget_bytes.unwrap_or(usize::MAX),
-        kept_bytes: options.kv_budget_bytes.unwrap_or(KEPT_BYTES_DEFAULT),
+        kv_bytes: options.kv_budget(&info).unwrap_or(usize::MAX),
+        kept_bytes: options.kept_budget(&info),
         n_kv_growth: N_KV_GROWTH,
         n_block: options.n_block,
         n_snapshot_gap: options.n_snapshot_gap,

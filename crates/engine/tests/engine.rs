@@ -10,6 +10,8 @@ use tokbar_engine::{
 
 #[path = "engine/concurrency.rs"]
 mod concurrency;
+#[path = "engine/disk.rs"]
+mod disk;
 #[path = "engine/failures.rs"]
 mod failures;
 #[path = "engine/limits.rs"]

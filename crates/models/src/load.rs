@@ -127,6 +127,7 @@ fn model_info(sizes: &Sizes, eos: Vec<u32>, n_item_bytes: usize, weight_bytes: u
         eos,
         kv_bytes_per_token: sizes.n_kv_elements * n_item_bytes,
         weight_bytes,
+        memory_bytes: mx::memory_limit(),
         n_drafts_max: if sizes.caches.contains(&CacheKind::State) { 0 } else { N_DRAFTS_MAX },
         ..ModelInfo::default()
     }

@@ -157,6 +157,11 @@ pub fn memory() -> (usize, usize) {
     (mlx_rs::memory::active_memory().unwrap_or(0), mlx_rs::memory::cache_memory().unwrap_or(0))
 }
 
+/// Bytes that the allocator takes from the device before it gives back what it keeps; 0 when unknown.
+pub fn memory_limit() -> usize {
+    mlx_rs::memory::memory_limit().unwrap_or(0)
+}
+
 /// Bounds what the allocator keeps for reuse, for the whole process.
 pub fn set_cache_limit(bytes: usize) -> Result<()> {
     mlx_rs::memory::set_cache_limit(bytes).map(drop).map_err(|_| last_error())

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Hit, PrefixTree};
+use crate::tier::{Kind, Link};
 use crate::{BlockId, Kept, SnapshotId, TokenId};
 
 /// Where a snapshot is filed.
@@ -54,6 +55,14 @@ impl PrefixTree {
         let tokens: Arc<[TokenId]> = tokens.into();
         self.branches_mut(parent).snapshots.insert(Arc::clone(&tokens), id);
         self.places.insert(id, Place { parent, tokens, n_locks: 0, last_used: self.tick });
+    }
+
+    /// What a filed snapshot holds, by names that mean the same everywhere.
+    pub(crate) fn snapshot_link(&self, id: SnapshotId) -> Option<Link> {
+        let place = self.places.get(&id)?;
+        let (parent, tokens) = (self.key_of(place.parent), Arc::clone(&place.tokens));
+        let start = place.parent.map_or(0, |id| (self.nodes[&id].depth + 1) * self.n_block);
+        Some(Link { key: parent.then(Kind::Snapshot, &tokens), kind: Kind::Snapshot, parent, start, tokens })
     }
 
     /// Keeps at most `n_max` snapshots along a path: the first and the newest stay, and of the others those go first that

@@ -3,7 +3,7 @@
 
 use super::{N_DEFERRED_MAX, Scheduler};
 use crate::prefix_tree::{Hit, n_common};
-use crate::sequence::{Keeping, Sequence, Standing};
+use crate::sequence::{Keeping, Lookup, Sequence, Standing};
 use crate::{Priority, SequenceId};
 
 /// Waiting sequences looked at in one plan, the oldest ones of the most urgent priority.
@@ -68,7 +68,7 @@ impl Scheduler {
 
     /// Who may start, in order.
     fn candidates(&mut self) -> Vec<SequenceId> {
-        let is_due = |s: &&Sequence| s.standing == Standing::Waiting && !s.is_paused;
+        let is_due = |s: &&Sequence| s.standing == Standing::Waiting && !s.is_paused && s.lookup != Lookup::Held;
         let mut due: Vec<_> = self.sequences.values().filter(is_due).map(|s| (s.priority, s.id())).collect();
         due.sort_unstable();
         due.truncate(N_CANDIDATES);
@@ -91,7 +91,8 @@ impl Scheduler {
     fn count_passed(&mut self, id: SequenceId) {
         let priority = self.sequences[&id].priority;
         for sequence in self.sequences.range_mut(..id).map(|(_, sequence)| sequence) {
-            let is_passed = sequence.standing == Standing::Waiting && !sequence.is_paused;
+            let is_passed =
+                sequence.standing == Standing::Waiting && !sequence.is_paused && sequence.lookup != Lookup::Held;
             if is_passed && sequence.priority <= priority && !self.follows.contains_key(&sequence.id()) {
                 sequence.n_deferred += 1;
             }
@@ -99,7 +100,7 @@ impl Scheduler {
     }
 
     /// What a sequence may start from.
-    fn hit(&self, id: SequenceId) -> Hit {
+    pub(super) fn hit(&self, id: SequenceId) -> Hit {
         let tokens = self.sequences[&id].reusable();
         let hit = self.tree.find(tokens);
         if self.info.snapshot_bytes > 0 { self.tree.find_snapshot(hit, tokens) } else { hit }

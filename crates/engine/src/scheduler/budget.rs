@@ -70,6 +70,10 @@ impl Scheduler {
         self.token_bytes(self.tree.n_unlocked_positions()) + n_snapshots * self.info.snapshot_bytes
     }
 
+    pub(super) fn free_bytes(&self) -> usize {
+        self.limits.kv_bytes.saturating_sub(self.held_bytes())
+    }
+
     /// Bytes that count against the budget now.
     pub(super) fn held_bytes(&self) -> usize {
         let n_block = self.limits.n_block;

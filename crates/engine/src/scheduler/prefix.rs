@@ -33,9 +33,9 @@ impl Scheduler {
         let parent = sequence.holdings.path().last().copied();
         match self.tree.insert(parent, &sequence.tokens()[start..end]) {
             Insertion::New(block) => {
-                let key = self.tree.key(block);
+                self.next.indexed.extend(self.tree.link(block).map(|link| (Kept::Block(block), link)));
                 self.forget_dropped();
-                self.next.chores.push(Chore::Keep(Keep::Block { id, block, positions: start..end, key }));
+                self.next.chores.push(Chore::Keep(Keep::Block { id, block, positions: start..end }));
                 PathBlock::Shared(block)
             }
             Insertion::Held(block) => PathBlock::Twin(block),
@@ -173,6 +173,8 @@ impl Scheduler {
             let is_placed = at <= n_confirmed && parent != Some(None);
             if is_placed && self.tree.is_covered(parent.flatten(), &tokens[idx * n_block..at]) {
                 self.tree.attach(snapshot, parent.flatten(), &tokens[idx * n_block..at]);
+                let link = self.tree.snapshot_link(snapshot);
+                self.next.indexed.extend(link.map(|link| (Kept::Snapshot(snapshot), link)));
                 self.tree.thin(&path, &tokens, N_SNAPSHOTS_MAX);
             } else {
                 loose.push((at, snapshot));

@@ -25,6 +25,14 @@ pub struct TierStats {
     pub n_evicted: u64,
     /// Times that the disk failed.
     pub n_errors: u64,
+    /// Blocks and snapshots in memory that are yet to be copied for the disk.
+    pub n_pending: usize,
+    /// Records that came back into memory.
+    pub n_imported: u64,
+    /// Positions of the blocks among them.
+    pub n_imported_tokens: u64,
+    /// Records that the model did not take.
+    pub n_refused: u64,
     /// Records that were skipped.
     pub flaws: Flaws,
 }

@@ -72,7 +72,11 @@ impl Writer {
             }
             match job {
                 Job::Stop => return,
-                Job::Write(record) => self.shared.lock().forget_waiting(record.header.key),
+                Job::Write(record) => {
+                    self.shared.lock().forget_waiting(record.header.key);
+                    // There is room again.
+                    (self.shared.wake)();
+                }
                 Job::Tidy => {}
             }
         }

@@ -1,6 +1,7 @@
 //! What is refused, and how it is said.
 
-use tokbar_engine::{EngineOptions, Request, SamplingOptions, StartError, SubmitError};
+use tokbar_engine::fake::FakeOptions;
+use tokbar_engine::{EngineOptions, ModelInfo, Request, SamplingOptions, StartError, SubmitError};
 
 use crate::{Bench, drain, fake, options, request};
 
@@ -52,6 +53,16 @@ fn the_context_is_what_the_model_and_the_kv_budget_hold() {
         let fills = request(3, usize::MAX);
         let (tokens, _, _) = drain(&mut bench.submit(&fills));
         assert_eq!(fills.prompt.len() + tokens.len(), expected);
+        bench.check_nothing_left();
+    }
+}
+
+#[test]
+fn without_a_budget_half_of_what_the_weights_leave_is_kv() {
+    for (memory_bytes, expected) in [(0, 9000), (1000 + 2 * 4 * 3000, 3000), (1000, 2048), (1 << 40, 9000)] {
+        let fake = FakeOptions { info: ModelInfo { memory_bytes, n_context: 9000, ..fake().info }, ..fake() };
+        let bench = Bench::start(fake, options());
+        assert_eq!(bench.engine.info().n_context, expected, "{memory_bytes} bytes");
         bench.check_nothing_left();
     }
 }

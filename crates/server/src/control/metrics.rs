@@ -33,6 +33,20 @@ const METRICS: &[Metric] = &[
     Metric { name: "prefix_waits_total", kind: "counter", help: "Times a sequence waited for another with the same prefix.", value: |s| s.n_prefix_waits as f64 },
     Metric { name: "kv_blocks_evicted_total", kind: "counter", help: "Blocks evicted.", value: |s| s.n_evicted as f64 },
     Metric { name: "kv_snapshots_taken_total", kind: "counter", help: "Snapshots taken.", value: |s| s.n_snapshots_taken as f64 },
+    Metric { name: "kv_disk_writing", kind: "gauge", help: "1 while KV is written to disk.", value: |s| f64::from(u8::from(s.tier.is_writing)) },
+    Metric { name: "kv_disk_bytes", kind: "gauge", help: "Bytes of the model's KV on disk.", value: |s| s.tier.n_bytes as f64 },
+    Metric { name: "kv_disk_blocks", kind: "gauge", help: "Blocks on disk or about to be.", value: |s| s.tier.n_blocks as f64 },
+    Metric { name: "kv_disk_snapshots", kind: "gauge", help: "Snapshots on disk or about to be.", value: |s| s.tier.n_snapshots as f64 },
+    Metric { name: "kv_disk_pending", kind: "gauge", help: "Blocks and snapshots yet to be copied for the disk.", value: |s| s.tier.n_pending as f64 },
+    Metric { name: "kv_disk_waiting_bytes", kind: "gauge", help: "Bytes that wait to be written to disk.", value: |s| s.tier.n_waiting_bytes as f64 },
+    Metric { name: "kv_disk_written_total", kind: "counter", help: "Records written to disk.", value: |s| s.tier.n_written as f64 },
+    Metric { name: "kv_disk_read_total", kind: "counter", help: "Records read from disk.", value: |s| s.tier.n_read as f64 },
+    Metric { name: "kv_disk_imported_tokens_total", kind: "counter", help: "Positions brought back from disk.", value: |s| s.tier.n_imported_tokens as f64 },
+    Metric { name: "kv_disk_dropped_total", kind: "counter", help: "Records given up unwritten, as the disk was too slow.", value: |s| s.tier.n_dropped as f64 },
+    Metric { name: "kv_disk_evicted_total", kind: "counter", help: "Records removed from disk for newer ones.", value: |s| s.tier.n_evicted as f64 },
+    Metric { name: "kv_disk_refused_total", kind: "counter", help: "Records that the model did not take.", value: |s| s.tier.n_refused as f64 },
+    Metric { name: "kv_disk_skipped_total", kind: "counter", help: "Records on disk that are damaged, cut short or foreign.", value: |s| s.tier.flaws.n_all() as f64 },
+    Metric { name: "kv_disk_errors_total", kind: "counter", help: "Times that the disk failed.", value: |s| s.tier.n_errors as f64 },
 ];
 
 /// Every figure of every model, labelled with the model's id.
