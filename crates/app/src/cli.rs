@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::size;
+
 /// A fast local LLM server.
 #[derive(Debug, Parser)]
 #[command(name = "tokbar", version, about, max_term_width = 100)]
@@ -34,6 +36,8 @@ pub enum Command {
     Key(KeyCommand),
     /// Measure prefill and decode throughput, TTFT and ITL.
     Bench(BenchArgs),
+    /// Show, clear or move the KV cache on disk.
+    Cache(CacheArgs),
 }
 
 /// How a model writes tool calls and reasoning, where its chat template does not tell.
@@ -120,6 +124,77 @@ pub struct ServeArgs {
     /// Host names, besides localhost, under which clients may reach the server; may be given several times.
     #[arg(long = "allow-host", value_name = "HOST")]
     pub allow_hosts: Vec<String>,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub kv: KvArgs,
+}
+
+/// Where the KV cache on disk is.
+#[derive(Clone, Debug, Default, Args)]
+pub struct CacheDirArgs {
+    /// Folder of the KV cache on disk; in this user's cache folder by default.
+    #[arg(long, value_name = "DIR", env = "TOKBAR_CACHE_DIR")]
+    pub cache_dir: Option<PathBuf>,
+
+    /// Most that the KV cache takes of the disk, such as 20GB; a tenth of the disk, at most 32GiB, by default.
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    pub cache_size: Option<u64>,
+}
+
+/// How much KV is kept, and where.
+#[derive(Clone, Debug, Default, Args)]
+pub struct KvArgs {
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub dir: CacheDirArgs,
+
+    /// Keep no KV on disk: prompts are computed anew after a restart.
+    #[arg(long)]
+    pub no_disk_cache: bool,
+
+    /// Most memory for KV, such as 8GB; half of what is free beside the weights by default.
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    pub kv_budget: Option<u64>,
+}
+
+/// Options of `cache`.
+#[derive(Debug, Args)]
+pub struct CacheArgs {
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub dir: CacheDirArgs,
+
+    /// What to do with it.
+    #[command(subcommand)]
+    pub action: CacheAction,
+}
+
+/// What to do with the KV cache on disk.
+#[derive(Debug, Subcommand)]
+pub enum CacheAction {
+    /// Show what there is, by model.
+    Info {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove all that no running server uses.
+    Clear {
+        /// Do not ask.
+        #[arg(short, long)]
+        yes: bool,
+    },
+    /// Copy everything into a new file.
+    Export {
+        /// The file.
+        file: PathBuf,
+    },
+    /// Check and take in what an exported file holds.
+    Import {
+        /// The file.
+        file: PathBuf,
+    },
 }
 
 /// What to do with API keys.

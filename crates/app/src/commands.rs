@@ -1,6 +1,7 @@
 //! One file per subcommand; each has a `run` that takes its options.
 
 mod bench;
+mod cache;
 mod import;
 mod info;
 mod key;
@@ -25,5 +26,6 @@ pub fn dispatch(cli: Cli) -> Result<()> {
         Command::Info(args) => info::run(&args),
         Command::Key(command) => key::run(&command),
         Command::Bench(args) => bench::run(&args),
+        Command::Cache(args) => cache::run(&args),
     }
 }

@@ -1,6 +1,6 @@
 //! From a model argument to a running engine with its text side.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
@@ -11,8 +11,9 @@ use tokbar_hub::checkpoint::Checkpoint;
 use tokbar_models::{LoadOptions, MlxBackend, Precision};
 use tokbar_server::{ModelAbout, ServedModel};
 
-use crate::cli::{FormatArgs, ModelArgs, PrecisionArg};
-use crate::{defaults, progress, sources};
+use crate::cli::{FormatArgs, KvArgs, ModelArgs, PrecisionArg};
+use crate::sources::{self, Source};
+use crate::{defaults, kv_cache, progress};
 
 /// A model ready to answer.
 pub struct Loaded {
@@ -43,17 +44,25 @@ impl Loaded {
     }
 }
 
-/// Finds the checkpoint, importing a GGUF file first, and loads it. Shows progress.
+/// Finds the checkpoint, importing a GGUF file first, and loads it. Shows progress. KV stays in memory, by default bounds.
 ///
 /// # Errors
 /// When there is no such model or it cannot be loaded.
 pub fn load(args: &ModelArgs) -> Result<Loaded> {
+    load_keeping(args, &KvArgs { no_disk_cache: true, ..KvArgs::default() })
+}
+
+/// As [`load`], with KV kept as `kv` says.
+///
+/// # Errors
+/// As [`load`], and when the KV budget is too small.
+pub fn load_keeping(args: &ModelArgs, kv: &KvArgs) -> Result<Loaded> {
     let source = sources::folder(&args.model)?;
     let text = TextModel::load(&source.dir)?;
     let detection = detection(text.detection().clone(), &source.name, &args.format)?;
     let text = text.with_detection(detection);
     let about = about(&Checkpoint::open(&source.dir)?);
-    let engine = start_engine(&source.dir, args)?;
+    let engine = start_engine(&source, args, kv)?;
     Ok(Loaded { name: source.name, dir: source.dir, engine, text: Arc::new(text), about })
 }
 
@@ -76,8 +85,14 @@ fn about(checkpoint: &Checkpoint) -> ModelAbout {
     }
 }
 
-fn start_engine(dir: &Path, args: &ModelArgs) -> Result<Engine> {
-    let options = EngineOptions { n_rows_max: usize::from(args.max_rows), ..EngineOptions::default() };
+fn start_engine(source: &Source, args: &ModelArgs, kv: &KvArgs) -> Result<Engine> {
+    let dir = &source.dir;
+    let options = EngineOptions {
+        n_rows_max: usize::from(args.max_rows),
+        kv_budget_bytes: kv.kv_budget.map(|n_bytes| usize::try_from(n_bytes).unwrap_or(usize::MAX)),
+        tier: kv_cache::tier(kv, &source.name),
+        ..EngineOptions::default()
+    };
     let load_options = LoadOptions { precision: precision(args.precision), ..LoadOptions::default() };
     let (folder, bar) = (dir.to_owned(), progress::bytes("Loading"));
     let load = move || -> Result<Box<dyn Backend>, Box<dyn std::error::Error + Send + Sync>> {

@@ -1,5 +1,7 @@
 //! The `tokbar` binary against a real model and real clients.
 
+#[path = "app/cache.rs"]
+mod cache;
 #[path = "app/cli.rs"]
 mod cli;
 #[path = "app/download.rs"]

@@ -35,9 +35,9 @@ pub fn run(args: &ServeArgs) -> Result<()> {
         let state = ServerState::new(models.clone(), options(args, keys.clone()));
         let mut serving = pin!(tokbar_server::serve(listener, state, stop));
         let mut stop_now = pin!(stop_now);
-        let model = args.model.clone();
+        let (model, kv) = (args.model.clone(), args.kv.clone());
         tokio::select! {
-            loaded = wiring::in_background(move || lifecycle::load(&model))? => {
+            loaded = wiring::in_background(move || lifecycle::load_keeping(&model, &kv))? => {
                 let loaded = loaded??;
                 let news = news(address, &loaded, keys.is_some());
                 drop(models.replace(vec![loaded.into_served(args.names.clone())]));

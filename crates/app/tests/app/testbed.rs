@@ -48,15 +48,29 @@ impl Server {
 
     /// With the settings of this folder, and its log on `stderr`.
     pub fn start_in(config: &Path, model: &Path, args: &[&str], stderr: Stdio) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_tokbar"))
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tokbar"));
+        command.env("TOKBAR_CONFIG_DIR", config).stderr(stderr);
+        Self::run(command, model, args)
+    }
+
+    /// As [`start_with`](Self::start_with), where no file may grow beyond `n_kib`.
+    pub fn start_limited(model: &Path, n_kib: u32, args: &[&str]) -> Self {
+        let mut shell = Command::new("bash");
+        let script = format!("trap '' XFSZ; ulimit -f {n_kib}; exec \"$0\" \"$@\"");
+        shell.args(["-c", &script, env!("CARGO_BIN_EXE_tokbar")]).env("TOKBAR_CONFIG_DIR", NO_CONFIG);
+        Self::run(shell, model, args)
+    }
+
+    fn run(mut command: Command, model: &Path, args: &[&str]) -> Self {
+        let mut child = command
             .arg("serve")
             .arg(model)
             .args(["--port", "0"])
+            // Without a folder of its own a test keeps nothing on disk.
+            .args((!args.contains(&"--cache-dir")).then_some("--no-disk-cache"))
             .args(args)
-            .env("TOKBAR_CONFIG_DIR", config)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(stderr)
             .spawn()
             .expect("tokbar starts");
         let stdout = BufReader::new(child.stdout.take().expect("stdout is piped"));
