@@ -12,7 +12,7 @@ fn models_are_listed_with_their_context() {
         "id": "org/tiny", "object": "model", "created": NOW - 1000, "owned_by": "tokbar",
         "max_model_len": 4096, "context_window": 4096, "aliases": ["tiny"],
         "capabilities": ["completion", "chat", "insert"], "family": "tiny", "format": "safetensors",
-        "quantization": "4-bit", "n_parameters": 1_234_567, "size_bytes": 617_283, "memory_bytes": 0,
+        "quantization": "4-bit", "n_parameters": 1_234_567, "size_bytes": 617_283, "memory_bytes": 1 << 20,
     });
     assert_eq!(server.get("/v1/models").ok(), json!({ "object": "list", "data": [entry] }));
     for name in ["org/tiny", "org%2Ftiny", "tiny", "default"] {
