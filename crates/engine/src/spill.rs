@@ -5,12 +5,13 @@
 //! tier's threads do the rest.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::plan::Plan;
 use crate::scheduler::Scheduler;
 use crate::tier::{ChainKey, Link, Tier, TierStats};
-use crate::{Backend, BlockId, Kept};
+use crate::{Backend, BlockId, Kept, Opening, Prefix, SequenceId};
 
 mod import;
 mod share;
@@ -31,6 +32,9 @@ const N_IDLE_RECORDS: usize = 8;
 
 /// How long a start may be delayed to bring back what was of use the latest.
 const WARM_UP_MAX: Duration = Duration::from_millis(1500);
+
+/// No request has this id.
+const REHEARSAL: SequenceId = SequenceId(u64::MAX);
 
 /// How long a stop may be delayed to write what is not yet written.
 const WIND_DOWN_MAX: Duration = Duration::from_secs(5);
@@ -103,6 +107,9 @@ impl Spill {
             if !self.import(backend, scheduler, Pace::Idle) {
                 std::thread::sleep(CATCH_UP);
             }
+        }
+        if !self.has_snapshots {
+            rehearse(backend, &scheduler.chains(), start + WARM_UP_MAX);
         }
     }
 
@@ -277,5 +284,21 @@ impl Spill {
     fn refused(&mut self, key: ChainKey) {
         self.tally.n_refused += 1;
         self.tier.forget(key);
+    }
+}
+
+/// Starts a sequence on each chain and lets it go, until `end`: a backend that puts blocks together when they are first used
+/// does so now, and not when somebody waits.
+fn rehearse(backend: &mut dyn Backend, chains: &[(Vec<BlockId>, usize)], end: Instant) {
+    for (blocks, n_tokens) in chains {
+        if Instant::now() >= end {
+            return;
+        }
+        let prefix = Prefix { blocks, n_tokens: *n_tokens, snapshot: None };
+        let opening = Opening { sampling: Arc::default(), prompt: &[0], output: &[], prefix };
+        match backend.open(REHEARSAL, &opening) {
+            Ok(()) => backend.close(REHEARSAL),
+            Err(error) => tracing::debug!(%error, "a chain from disk cannot be started from"),
+        }
     }
 }

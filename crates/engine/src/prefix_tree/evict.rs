@@ -63,6 +63,18 @@ impl PrefixTree {
         node.parent.into_iter().for_each(|parent| self.refile(parent));
     }
 
+    /// Every path to a block that nothing continues, with its positions; the ones used the longest ago first.
+    pub(crate) fn leaf_paths(&self) -> Vec<(Vec<BlockId>, usize)> {
+        let mut leaves: Vec<_> = self.nodes.iter().filter(|(_, node)| node.below.children.is_empty()).collect();
+        leaves.sort_by_key(|(id, node)| (node.last_used, **id));
+        let path = |(id, node): (&BlockId, &super::Node)| {
+            let mut path: Vec<_> = std::iter::successors(Some(*id), |id| self.nodes[id].parent).collect();
+            path.reverse();
+            (path, node.depth * self.n_block + node.tokens.len())
+        };
+        leaves.into_iter().map(path).collect()
+    }
+
     /// Counts as used now.
     pub(super) fn refresh(&mut self, id: BlockId) {
         let tick = self.tick;

@@ -85,6 +85,11 @@ impl Scheduler {
         self.tree.remove_subtree(id);
     }
 
+    /// Every chain of kept blocks with its positions, those adopted first first.
+    pub(crate) fn chains(&self) -> Vec<(Vec<BlockId>, usize)> {
+        self.tree.leaf_paths()
+    }
+
     /// Whether a block is still indexed.
     pub(crate) fn is_kept(&self, id: BlockId) -> bool {
         self.tree.contains(id)

@@ -52,8 +52,11 @@ fn a_restart_begins_where_the_last_run_ended() {
         let bench = Bench::start(fake.clone(), on_disk(&root));
         assert_eq!(run(&bench, &request), 0);
         bench.check_nothing_left();
+        let has_snapshots = fake.info.snapshot_bytes > 0;
         let bench = Bench::start(fake, on_disk(&root));
         assert!(bench.engine.stats().n_blocks >= 43, "the hottest chain is there before the first request");
+        let seen = bench.probe.seen();
+        assert_eq!((seen.n_opens, seen.n_open), (usize::from(!has_snapshots), 0), "its blocks have been put together");
         assert_eq!(run(&bench, &request), 699);
         assert_eq!(bench.engine.stats().tier.flaws.n_all(), 0);
         bench.check_nothing_left();
