@@ -10,7 +10,8 @@ pub const N_LOGPROBS_MAX: usize = 128;
 /// Below this temperature the likeliest token is certain, and scaled logits would leave what an f32 holds.
 const TEMPERATURE_GREEDY: f32 = 1e-5;
 
-/// How the next token is chosen from the logits. Order: logit bias, penalties, temperature, top-k, top-p, min-p, draw.
+/// How the next token is chosen from the logits. Order: logit bias, penalties, temperature, top-k, top-p,
+/// min-p, XTC, draw.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SamplingOptions {
     /// 0, or so little that an f32 cannot hold the scaled logits, = greedy.
@@ -21,6 +22,10 @@ pub struct SamplingOptions {
     pub top_p: f32,
     /// Drop tokens less likely than `min_p` times the likeliest; 0 = none.
     pub min_p: f32,
+    /// How often XTC leaves out the likely tokens but the least likely of them; 0 = never.
+    pub xtc_probability: f32,
+    /// Tokens at least this likely count as likely to XTC.
+    pub xtc_threshold: f32,
     /// Divides positive and multiplies negative logits of tokens seen in prompt or output (Keskar et al. 2019); 1 = off.
     pub repetition_penalty: f32,
     /// Subtracted once from the logits of tokens seen in the output (OpenAI); 0 = off.
@@ -43,6 +48,8 @@ impl Default for SamplingOptions {
             top_k: 0,
             top_p: 1.0,
             min_p: 0.0,
+            xtc_probability: 0.0,
+            xtc_threshold: 0.1,
             repetition_penalty: 1.0,
             presence_penalty: 0.0,
             frequency_penalty: 0.0,
@@ -63,6 +70,8 @@ impl SamplingOptions {
             ("temperature", self.temperature, 0.0, 100.0),
             ("top_p", self.top_p, 0.0, 1.0),
             ("min_p", self.min_p, 0.0, 1.0),
+            ("xtc_probability", self.xtc_probability, 0.0, 1.0),
+            ("xtc_threshold", self.xtc_threshold, 0.0, 1.0),
             ("repetition_penalty", self.repetition_penalty, 0.01, 100.0),
             ("presence_penalty", self.presence_penalty, -100.0, 100.0),
             ("frequency_penalty", self.frequency_penalty, -100.0, 100.0),

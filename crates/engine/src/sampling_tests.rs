@@ -21,6 +21,7 @@ fn options_out_of_range_are_named_with_their_range() {
     let base = SamplingOptions::default;
     check(SamplingOptions { temperature: -1.0, ..base() }, Err("temperature is -1, but must be between 0 and 100"));
     check(SamplingOptions { top_p: 1.5, ..base() }, Err("top_p is 1.5, but must be between 0 and 1"));
+    check(SamplingOptions { xtc_probability: 2.0, ..base() }, Err("xtc_probability is 2, but must be between 0 and 1"));
     check(SamplingOptions { min_p: f32::NAN, ..base() }, Err("min_p is NaN, but must be between 0 and 1"));
     check(
         SamplingOptions { repetition_penalty: 0.0, ..base() },

@@ -1,6 +1,6 @@
 //! Tokens for the positions of each row, on the device. The only randomness is the uniform number of each draw.
 //!
-//! Order: mask, logit bias, penalties, temperature, top-k, top-p, min-p, draw. A filter keeps every token at least as
+//! Order: mask, logit bias, penalties, temperature, top-k, top-p, min-p, XTC, draw. A filter keeps every token at least as
 //! likely as the last one it must keep, and the draw walks the kept tokens in the order of their ids, so that a row's
 //! token does not depend on the rows beside it.
 
@@ -10,6 +10,7 @@ use tokbar_engine::{Draw, SamplingOptions, TokenId};
 
 use crate::mx::{self, Array, Cut, Dtype, Result};
 
+mod exclude;
 mod mask;
 
 pub use mask::n_mask_words;
@@ -231,7 +232,7 @@ fn draw(logits: &Array, places: &[Place<'_>], greedy: &Array) -> Result<Array> {
     if let Some(threshold) = threshold(&scaled, places)? {
         scaled = mx::select(&mx::greater_equal(&scaled, &threshold)?, &scaled, &mx::scalar(f32::NEG_INFINITY))?;
     }
-    let probs = mx::softmax(&scaled, -1)?;
+    let probs = exclude::apply(&mx::softmax(&scaled, -1)?, places)?;
     let sums = mx::cumsum(&probs, -1)?;
     let n_vocab = sums.dim(-1);
     let total = mx::slice(&sums, &[cut(1, n_vocab as usize - 1)])?;

@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use tokbar_engine::{Draw, SamplingOptions, TokenBits};
 
+use super::exclude::second_uniform;
 use super::{Counts, SampleRow, UNIFORM_MAX, sample, score};
 use crate::fixtures::uniforms;
 use crate::flight::HostScores;
@@ -36,6 +37,7 @@ fn reference(logits: &[f32], options: &SamplingOptions, draw_of_row: &Draw, seen
     }
     logits.iter_mut().for_each(|logit| *logit /= f64::from(options.temperature));
     let kept = filter(&logits, &order, options)?;
+    let kept = exclude(&logits, kept, options, uniform)?;
     draw(&logits, &kept, f64::from(uniform.min(UNIFORM_MAX)))
 }
 
@@ -71,6 +73,25 @@ fn filter(logits: &[f64], order: &[usize], options: &SamplingOptions) -> Option<
     }
     n_kept = order[..n_kept].iter().filter(|&&token| logits[token] >= floor).count().max(1);
     gap(n_kept).then(|| order[..n_kept].to_vec())
+}
+
+/// Tokens that XTC leaves; `kept` is in falling order.
+fn exclude(logits: &[f64], kept: Vec<usize>, options: &SamplingOptions, uniform: f32) -> Option<Vec<usize>> {
+    if second_uniform(uniform) >= options.xtc_probability {
+        return Some(kept);
+    }
+    let weights: Vec<f64> = kept.iter().map(|&token| (logits[token] - logits[kept[0]]).exp()).collect();
+    let total: f64 = weights.iter().sum();
+    let is_near = |weight: &f64| (weight / total - f64::from(options.xtc_threshold)).abs() < 1e-5;
+    if weights.iter().any(is_near) {
+        return None;
+    }
+    let n_likely = weights.iter().filter(|&&weight| weight / total >= f64::from(options.xtc_threshold)).count();
+    let n_out = n_likely.saturating_sub(1);
+    if n_out > 0 && (weights[n_out - 1] - weights[n_out]).abs() < 1e-5 * total {
+        return None;
+    }
+    Some(kept[n_out..].to_vec())
 }
 
 /// Inverse of the running sum, in the order of ids.
@@ -115,6 +136,8 @@ fn random_options(numbers: &mut impl Iterator<Item = f32>, n_vocab: usize) -> Sa
         presence_penalty: pick(numbers, &[0.0, 0.0, 0.7, -0.4]),
         frequency_penalty: pick(numbers, &[0.0, 0.0, 0.5]),
         logit_bias: (0..n_bias).map(|_| (token(numbers), pick(numbers, &[-100.0, -1.0, 2.0, 100.0]))).collect(),
+        xtc_probability: pick(numbers, &[0.0, 0.0, 0.5, 1.0]),
+        xtc_threshold: pick(numbers, &[0.1, 0.02, 0.3, 0.7]),
         ..SamplingOptions::default()
     }
 }
@@ -220,6 +243,33 @@ fn tokens_are_drawn_as_often_as_they_are_likely() {
         assert!((n_drawn[&token] - expected).abs() <= 1, "{n_drawn:?}");
     }
     assert_eq!(n_drawn.len(), 3);
+}
+
+#[test]
+fn top_choices_are_left_out_as_often_as_asked() {
+    let n_on = (0..1000).filter(|step| second_uniform(*step as f32 / 1000.0) < 0.25).count();
+    assert!((200..300).contains(&n_on), "{n_on} of 1000");
+    let logits = [0.5_f32.ln(), 0.3_f32.ln(), 0.15_f32.ln(), 0.05_f32.ln()];
+    for (threshold, expected) in
+        [(0.1, [2, 3].as_slice()), (0.2, &[1, 2, 3]), (0.4, &[0, 1, 2, 3]), (0.9, &[0, 1, 2, 3])]
+    {
+        let options = SamplingOptions {
+            temperature: 1.0,
+            xtc_probability: 1.0,
+            xtc_threshold: threshold,
+            ..SamplingOptions::default()
+        };
+        let mut drawn: Vec<u32> = (0..100)
+            .map(|step| {
+                let draws = [Draw::free(step as f32 / 100.0)];
+                let mut rows = [SampleRow { options: &options, draws: &draws, drafts: &[], counts: None }];
+                mx::to_u32(&sample(&Array::from_slice(&logits, &[1, 4]), &mut rows).unwrap().tokens).unwrap()[0]
+            })
+            .collect();
+        drawn.sort_unstable();
+        drawn.dedup();
+        assert_eq!(drawn, expected, "{threshold}");
+    }
 }
 
 #[test]

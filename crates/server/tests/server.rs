@@ -30,3 +30,5 @@ mod sdk;
 mod security;
 #[path = "server/setup.rs"]
 mod setup;
+#[path = "server/soak.rs"]
+mod soak;

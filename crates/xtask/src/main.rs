@@ -39,7 +39,7 @@ const SUBCOMMANDS: &[Subcommand] = &[
     Subcommand { name: "model", arguments: "[NAME...]", about: "bring small real models into .testkit: gemma3, smollm2", run: model::run },
     Subcommand { name: "run", arguments: "[MODEL [OPTION...]]", about: "build for release and serve a model; SmolLM2 without MODEL", run: run::run },
     Subcommand { name: "setup", arguments: "", about: "prepare this machine and checkout: packages, MLX, bindings", run: setup::run },
-    Subcommand { name: "test", arguments: "", about: "run every check and test", run: test::run },
+    Subcommand { name: "test", arguments: "[--all]", about: "run every check and test; --all makes the long ones long", run: test::run },
     Subcommand { name: "tidy", arguments: "", about: "check the rules that hold the architecture together", run: tidy::run },
 ];
 

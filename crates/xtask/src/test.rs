@@ -20,9 +20,11 @@ const TYPOS: Wheel = Wheel {
 
 /// Stops at the first check that fails; the tests themselves run to the end.
 pub fn run(arguments: &[String]) -> anyhow::Result<()> {
-    if !arguments.is_empty() {
-        bail!("`test` takes no arguments; for a part of the tests use `cargo test`");
-    }
+    let scope = match arguments {
+        [] => Scope::Quick,
+        [all] if all == "--all" => Scope::All,
+        _ => bail!("`test` takes no arguments but --all; for a part of the tests use `cargo test`"),
+    };
     setup::ensure()?;
     let stages = Stages::new("test");
     stages.run("formatting", || shell::show(repo::cargo()?.args(["fmt", "--all", "--check"])))?;
@@ -37,7 +39,7 @@ pub fn run(arguments: &[String]) -> anyhow::Result<()> {
     for model in model::MODELS {
         model::bring(model, &tokbar, &stages)?;
     }
-    let tally = stages.run("tests", run_tests)?;
+    let tally = stages.run("tests", || run_tests(scope))?;
     stages.finish();
     // The last line: what a reader, or a program that reads CI's output, looks for.
     println!("{} passed, {} failed", tally.n_passed, tally.n_failed);
@@ -57,6 +59,15 @@ fn check_spelling() -> anyhow::Result<()> {
     shell::show(Command::new(environment.join("bin/typos")).current_dir(repo::root()?))
 }
 
+/// How much of what takes long is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scope {
+    /// A little.
+    Quick,
+    /// Soaks and other long runs in full.
+    All,
+}
+
 /// Sums over all test programs.
 #[derive(Debug, Default, PartialEq)]
 struct Tally {
@@ -67,9 +78,12 @@ struct Tally {
 }
 
 /// Runs all tests of the workspace, showing their output and adding up what each program says at its end.
-fn run_tests() -> anyhow::Result<Tally> {
+fn run_tests(scope: Scope) -> anyhow::Result<Tally> {
     let mut cargo = repo::cargo()?;
     cargo.args(["test", "--workspace", "--no-fail-fast"]).env("TOKBAR_TESTKIT", repo::testkit()?);
+    if scope == Scope::All {
+        cargo.env("TOKBAR_TEST_ALL", "1");
+    }
     let mut child = cargo.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().context("starting `cargo test`")?;
     let mut tally = Tally::default();
     let mut out = io::stdout();

@@ -171,6 +171,7 @@ fn fields_that_cannot_be_used() {
         (json!({ "temperature": "hot" }), (400, bad, "temperature", "must be a number, not a string")),
         (json!({ "temperature": 1e300 }), (400, bad, "temperature", "must be a number")),
         (json!({ "temperature": -1 }), (400, bad, "temperature", "must be between 0 and")),
+        (json!({ "xtc_probability": 1.5 }), (400, bad, "xtc_probability", "must be between 0 and 1, not 1.5")),
         (json!({ "top_p": 1.5 }), (400, bad, "top_p", "must be between 0 and 1, not 1.5")),
         (json!({ "top_k": 1.5 }), (400, bad, "top_k", "must be a whole number between -1 and 4294967295, not 1.5")),
         (json!({ "max_tokens": 0 }), (400, bad, "max_tokens", "must be between 1 and")),
@@ -208,7 +209,6 @@ fn wishes_that_are_not_honoured() {
         json!({ "functions": [{ "name": "x" }] }),
         json!({ "mirostat": 2 }),
         json!({ "typical_p": 0.9 }),
-        json!({ "xtc_probability": 0.5 }),
         json!({ "top_n_sigma": 1.5 }),
         json!({ "guided_regex": "a+" }),
         json!({ "min_tokens": 5 }),
@@ -225,7 +225,7 @@ fn wishes_that_are_not_honoured() {
     }
     let neutral = json!({
         "response_format": { "type": "text" }, "tool_choice": "auto", "functions": [], "mirostat": 0, "typical_p": 1,
-        "xtc_probability": 0.0, "top_n_sigma": -1, "guided_regex": null, "min_tokens": 0, "modalities": ["text"],
+        "xtc_probability": 0.5, "xtc_threshold": 0.2, "top_n_sigma": -1, "guided_regex": null, "min_tokens": 0, "modalities": ["text"],
         "user": "me", "metadata": { "a": "b" }, "store": true, "service_tier": "auto", "return_token_ids": true,
         "cache_prompt": false, "stream_options": { "continuous_usage_stats": true }, "max_tokens": 1,
     });

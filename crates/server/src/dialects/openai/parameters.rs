@@ -20,6 +20,8 @@ pub fn sampling(fields: &mut Fields, defaults: &SamplingDefaults) -> Result<Samp
         top_k: top_k(fields)?.unwrap_or(defaults.top_k),
         top_p: fields.number("top_p")?.unwrap_or(defaults.top_p),
         min_p: fields.number("min_p")?.unwrap_or(defaults.min_p),
+        xtc_probability: fields.number("xtc_probability")?.unwrap_or(0.0),
+        xtc_threshold: fields.number("xtc_threshold")?.unwrap_or(SamplingOptions::default().xtc_threshold),
         repetition_penalty: fields.number("repetition_penalty")?.unwrap_or(defaults.repetition_penalty),
         presence_penalty: fields.number("presence_penalty")?.unwrap_or(0.0),
         frequency_penalty: fields.number("frequency_penalty")?.unwrap_or(0.0),

@@ -72,7 +72,6 @@ const REFUSED: &[(&str, Off, &str)] = &[
     ("typical_p", Off::Number(1.0), SAMPLERS),
     ("use_beam_search", Off::Flag(false), SAMPLERS),
     ("web_search_options", Off::Empty, "this server does not search the web; leave it out"),
-    ("xtc_probability", Off::Number(0.0), SAMPLERS),
 ];
 
 /// # Errors
