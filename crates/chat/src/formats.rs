@@ -21,6 +21,7 @@ mod kimi_k2;
 mod kimi_k3;
 mod lfm2;
 mod llama3;
+pub(crate) mod loose;
 mod minicpm;
 mod minimax;
 mod minimax_m3;
@@ -176,6 +177,11 @@ impl ToolFormat {
     /// Calls as the model writes them, by name and arguments (an object).
     pub fn write_calls<'a>(&self, calls: impl IntoIterator<Item = (&'a str, &'a serde_json::Value)>) -> String {
         wire::write(&self.wire, calls.into_iter())
+    }
+
+    /// What most models were trained on, for those of which nothing is known.
+    pub fn plainest() -> &'static Self {
+        &hermes::FORMAT
     }
 
     /// Every format, in the order of detection.

@@ -6,22 +6,25 @@
 mod call;
 mod element;
 mod entries;
+mod fence;
 mod gemma;
 mod header;
 mod json_call;
 mod json_value;
 mod output;
 mod plain;
+mod repair;
 mod scan;
 mod schema;
 mod states;
 
 use crate::{
     Event, FinishReason, OutputFormat, Tool,
-    formats::{Act, Body, Goto, Read, Rule, Scope, State, ToolFormat},
+    formats::{Act, Body, Goto, Read, Rule, Scope, State, ToolFormat, loose},
 };
 use call::Call;
-use entries::{Entries, Entry, Freshness, Lead};
+use entries::{Entries, Entry, Freshness, Lead, Recovery};
+use fence::Fence;
 use output::{Output, Region};
 use scan::{Found, More};
 use schema::Tools;
@@ -35,7 +38,10 @@ const IDLE_STEPS_MAX: usize = 8;
 #[derive(Debug)]
 pub struct OutputParser {
     format: Option<&'static ToolFormat>,
+    /// Whose states are run: the family's, or those of loose calls.
+    machine: Option<&'static ToolFormat>,
     tools: Tools,
+    fence: Fence,
     entries: Entries,
     region: Region,
     place: Place,
@@ -83,6 +89,9 @@ impl OutputParser {
         let tools = Tools::new(options.tools);
         let is_thinking = format.reasoning.is_some_and(|reasoning| reasoning.is_open_after(options.prompt_tail));
         let active = format.tools.filter(|format| format.scope != Scope::Calls || !tools.is_empty());
+        // Messages with headers of their own leave no room for calls outside of them.
+        let is_loose = !tools.is_empty() && active.is_none_or(|format| format.scope == Scope::Calls);
+        let recovery = if is_loose { Recovery::On } else { Recovery::Off };
         let opened = active.into_iter().flat_map(|format| format.opened_by);
         let tail = options.prompt_tail.trim_end();
         let place =
@@ -90,7 +99,9 @@ impl OutputParser {
         Self {
             format: active,
             tools,
-            entries: Entries::new(active, format.reasoning),
+            entries: Entries::new(active, format.reasoning, recovery),
+            machine: active,
+            fence: Fence::default(),
             region: if is_thinking { Region::Reasoning } else { Region::Text },
             place,
             is_fresh: true,
@@ -151,7 +162,7 @@ impl OutputParser {
                 Step::Wait if more == More::Coming => break,
                 Step::Wait | Step::Read(0) => {
                     let n = rest.chars().next().map_or(1, char::len_utf8);
-                    self.output.text(self.region, &rest[..n]);
+                    self.say(&rest[..n]);
                     (at, n_idle) = (at + n, 0);
                 }
                 Step::Read(n) => (at, n_idle) = (at + n, 0),
@@ -176,16 +187,25 @@ impl OutputParser {
             Scope::Text | Scope::Calls => 2,
         };
         let Some(hit) = scan::first(text, entries.iter().map(|entry| &entry.rule), n_newlines, more) else {
-            self.output.text(self.region, text);
+            self.say(text);
             return Step::Read(text.len());
         };
         if hit.at > 0 {
-            self.output.text(self.region, &text[..hit.at]);
+            self.say(&text[..hit.at]);
             return Step::Read(hit.at);
         }
         match hit.found {
             Found::Terminal(idx) => {
                 let entry = entries[idx];
+                let n = hit.n_newlines + entry.rule.on.len();
+                self.fence.read(&text[..hit.n_newlines]);
+                if self.is_quoted(entry) {
+                    let is_open = self.fence;
+                    self.output.text(self.region, &text[..hit.n_newlines]);
+                    self.fence = is_open;
+                    self.say(&text[hit.n_newlines..n]);
+                    return Step::Read(n);
+                }
                 self.enter(entry, &text[..hit.n_newlines]);
                 Step::Read(hit.n_newlines + entry.rule.n_read())
             }
@@ -237,13 +257,14 @@ impl OutputParser {
 
     fn flush_space(&mut self) {
         let space = std::mem::take(&mut self.space);
-        self.output.text(self.region, &space);
+        self.say(&space);
     }
 
     /// Acts on a terminal; `newlines` stand before it.
     fn enter(&mut self, entry: Entry, newlines: &str) {
         match entry.lead {
-            Lead::Format => {
+            Lead::Format | Lead::Loose => {
+                self.machine = if entry.lead == Lead::Loose { Some(&loose::FORMAT) } else { self.format };
                 self.call.raw = std::mem::take(&mut self.space) + newlines;
                 if entry.rule.read == Read::Past {
                     self.call.raw.push_str(entry.rule.on);
@@ -256,7 +277,17 @@ impl OutputParser {
         }
     }
 
+    /// Whether a terminal stands in a code block of the answer: an example.
+    fn is_quoted(&self, entry: Entry) -> bool {
+        let is_markup = self.format.is_none_or(|format| format.scope == Scope::Calls);
+        self.fence.is_open
+            && self.region == Region::Text
+            && is_markup
+            && matches!(entry.lead, Lead::Format | Lead::Loose)
+    }
+
     fn turn(&mut self, region: Region) {
+        self.fence = Fence::default();
         self.region = region;
         self.place = Place::Region;
         self.is_fresh = true;
@@ -273,7 +304,7 @@ impl OutputParser {
             Goto::State(idx) => {
                 self.place = Place::State(idx);
                 self.call.begin_body();
-                match self.format.map(|format| &format.states[idx]) {
+                match self.machine.map(|format| &format.states[idx]) {
                     Some(State { body: Body::Value(style), .. }) => self.begin_value(*style),
                     Some(state) if state.is_after_call() => self.call.raw.clear(),
                     _ => {}
@@ -310,13 +341,26 @@ impl OutputParser {
                 raw = raw.replace(rule.on, "");
             }
         }
-        self.output.text(self.region, &raw);
+        self.say(&raw);
         self.speak(self.region);
+    }
+
+    fn start_call(&mut self) {
+        let wants = self.tools.wants(&self.call.name);
+        self.call.start(self.format, wants, &mut self.output);
+    }
+
+    /// Passes text on, and follows the code blocks in it.
+    fn say(&mut self, text: &str) {
+        if self.region == Region::Text {
+            self.fence.read(text);
+        }
+        self.output.text(self.region, text);
     }
 
     fn act(&mut self, act: Act) {
         if matches!(act, Act::Start | Act::Whole) || (act == Act::End && !self.call.is_open()) {
-            self.call.start(self.format, &mut self.output);
+            self.start_call();
         }
         if matches!(act, Act::End | Act::Whole) {
             self.call.end(&mut self.output);

@@ -6,6 +6,8 @@ use super::*;
 mod cases;
 #[path = "parser/fuzz_tests.rs"]
 mod fuzz;
+#[path = "parser/loose_tests.rs"]
+mod loose_calls;
 #[path = "parser/matrix_tests.rs"]
 mod matrix;
 #[path = "parser/more_cases_tests.rs"]

@@ -7,7 +7,9 @@ mod functions;
 mod generation;
 mod json;
 mod methods;
+mod plain_tools;
 mod source;
+mod switches;
 
 use std::{io, path::Path};
 
@@ -15,7 +17,7 @@ use jiff::Zoned;
 use minijinja::{Environment, ErrorKind, Value, syntax::SyntaxConfig};
 use serde_json::Map;
 
-use crate::{Detection, Message, Tool, files::FileError, tokenizer_config::TokenizerConfig};
+use crate::{Detection, Message, Tool, ToolFormat, files::FileError, tokenizer_config::TokenizerConfig};
 
 /// Work that one render may do beyond what its input's size asks for: instructions, or units of 64 bytes.
 const FUEL: u64 = 2_000_000;
@@ -179,6 +181,8 @@ impl ChatTemplate {
             return Err(TemplateError::Reserved { name });
         }
         let entry = self.entry(prompt.tools);
+        let template_kwargs = &switches::translate(prompt.template_kwargs, &entry.source);
+        let prompt = &ChatPrompt { template_kwargs, ..*prompt };
         let mut first_error = None;
         for style in entry.style.attempts(prompt.messages) {
             let context = context::build(prompt, &self.special_tokens, style, now);
@@ -188,6 +192,26 @@ impl ChatTemplate {
             }
         }
         Err(first_error.unwrap_or_else(|| TemplateError::Render { detail: "no way to write the messages".to_owned() }))
+    }
+
+    /// As [`render`](Self::render), for conversations with tools also where the template knows of none: then the system
+    /// message tells of them, and calls and results are text, as models of `format` write them.
+    ///
+    /// # Errors
+    /// As [`render`](Self::render).
+    pub fn render_with_tools(
+        &self,
+        prompt: &ChatPrompt<'_>,
+        format: &ToolFormat,
+        now: &Zoned,
+    ) -> Result<String, TemplateError> {
+        let has_tools =
+            !prompt.tools.is_empty() || prompt.messages.iter().any(|message| !message.tool_calls.is_empty());
+        if !has_tools || self.entry(prompt.tools).source.contains("tool") {
+            return self.render(prompt, now);
+        }
+        let messages = &plain_tools::rewrite(prompt.messages, prompt.tools, format);
+        self.render(&ChatPrompt { messages, tools: &[], ..*prompt }, now)
     }
 
     fn entry(&self, tools: &[Tool]) -> &TemplateEntry {

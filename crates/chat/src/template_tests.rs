@@ -196,3 +196,33 @@ fn switches_cannot_replace_what_was_checked() {
         assert!(error.contains(name) && error.contains("cannot be set as a switch"), "{error}");
     }
 }
+
+#[test]
+fn templates_without_tools_get_them_as_text() {
+    let source = "{% for m in messages %}[{{ m.role }}] {{ m.content }}\n{% endfor %}";
+    let template = ChatTemplate::from_source(source, Map::new()).unwrap();
+    let call = ToolCall { id: "1".to_owned(), name: "weather".to_owned(), arguments: json!({"city": "Zug"}) };
+    let result = Message { tool_call_id: Some("1".to_owned()), ..Message::new(Role::Tool, "sunny".to_owned()) };
+    let messages = [
+        Message::new(Role::System, "Be brief.".to_owned()),
+        Message::new(Role::User, "How is it?".to_owned()),
+        Message { tool_calls: vec![call], ..Message::new(Role::Assistant, String::new()) },
+        result.clone(),
+        result,
+    ];
+    let (tools, kwargs) = ([weather_tool()], Map::new());
+    let prompt = ChatPrompt { messages: &messages, tools: &tools, template_kwargs: &kwargs };
+    let text = template.render_with_tools(&prompt, ToolFormat::plainest(), &Zoned::default()).unwrap();
+    let (system, rest) = text.split_once("[user] ").unwrap();
+    assert!(system.starts_with("[system] Be brief.\n\nYou can call tools."), "{system}");
+    assert!(system.contains("\"name\":\"weather\"") && system.contains("<tool_call>\n{\"name\": \"NAME\""), "{system}");
+    let answer = "<tool_response>\nsunny\n</tool_response>\n<tool_response>\nsunny\n</tool_response>";
+    let call = "<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Zug\"}}\n</tool_call>";
+    assert_eq!(rest, format!("How is it?\n[assistant] {call}\n[user] {answer}\n"));
+    // A template that writes tools itself, and a conversation without any, are left alone.
+    let own = ChatTemplate::from_source("{{ tools | length }}", Map::new()).unwrap();
+    assert_eq!(own.render_with_tools(&prompt, ToolFormat::plainest(), &Zoned::default()).unwrap(), "1");
+    let plain = ChatPrompt { messages: &messages[..2], tools: &[], template_kwargs: &kwargs };
+    let text = template.render_with_tools(&plain, ToolFormat::plainest(), &Zoned::default()).unwrap();
+    assert_eq!(text, "[system] Be brief.\n[user] How is it?\n");
+}

@@ -6,7 +6,7 @@ use jiff::Zoned;
 
 use crate::{
     ChatPrompt, ChatTemplate, Detection, Detokenizer, OutputFormat, OutputOptions, OutputParser, Prompt, Specials,
-    TemplateError, Tokenizer, TokenizerError,
+    TemplateError, Tokenizer, TokenizerError, ToolFormat,
 };
 
 /// Tokens of a prompt's tail; longer than any tag that opens reasoning.
@@ -117,13 +117,26 @@ impl TextModel {
         match prompt {
             Prompt::Chat { messages, tools, template_kwargs } => {
                 let template = self.template.as_ref().ok_or(PromptError::NoTemplate)?;
-                let text = template.render(&ChatPrompt { messages, tools, template_kwargs }, now)?;
+                let text = self.render(template, &ChatPrompt { messages, tools, template_kwargs }, now)?;
                 Ok(self.tokenizer.encode(&text, Specials::Omit)?)
             }
             Prompt::Text(text) => Ok(self.tokenizer.encode(text, Specials::Add)?),
             Prompt::Infill { prefix, suffix } => self.infill_tokens(prefix, suffix),
             Prompt::Tokens(ids) => self.checked_tokens(ids),
         }
+    }
+
+    /// A prompt's text, as its template or, where that knows no tools, the model's format of calls has it.
+    ///
+    /// # Errors
+    /// When the template refuses the conversation, fails, or exceeds a limit.
+    pub fn render(
+        &self,
+        template: &ChatTemplate,
+        prompt: &ChatPrompt<'_>,
+        now: &Zoned,
+    ) -> Result<String, TemplateError> {
+        template.render_with_tools(prompt, self.format().tools.unwrap_or(ToolFormat::plainest()), now)
     }
 
     fn infill_tokens(&self, prefix: &str, suffix: &str) -> Result<Vec<u32>, PromptError> {

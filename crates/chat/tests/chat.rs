@@ -3,6 +3,8 @@
 
 #[path = "chat/fixtures.rs"]
 mod fixtures;
+#[path = "chat/function_calls.rs"]
+mod function_calls;
 #[path = "chat/public_templates.rs"]
 mod public_templates;
 #[path = "chat/real_tokenizers.rs"]

@@ -9,6 +9,9 @@ use tokbar_engine::{Request, SamplingError, SamplingOptions, SubmitError, TokenI
 use crate::generation::Generation;
 use crate::{ApiError, ServedModel, ServerState, conversation};
 
+/// Most message ends that the engine is told of.
+const N_BOUNDARIES_MAX: usize = 32;
+
 /// What a call asks for, in no vendor's words.
 #[derive(Clone, Debug)]
 pub struct Job {
@@ -124,8 +127,17 @@ fn request(model: &ServedModel, job: &Job, prompt: &[TokenId], choice_idx: u64) 
         stop_tokens: ends(model, job),
         ignore_eos: job.scope.ignore_eos,
         score_prompt: job.scope.score_prompt,
+        boundaries: boundaries(model, prompt),
         ..Request::default()
     }
+}
+
+/// Where messages end: after the tokens that end a turn. Of many, the last ones.
+fn boundaries(model: &ServedModel, prompt: &[TokenId]) -> Vec<usize> {
+    let ends = [model.engine.info().eos.as_slice(), model.text.tokenizer.eos()].concat();
+    let after_end = |(idx, token): (usize, &TokenId)| ends.contains(token).then_some(idx + 1);
+    let last: Vec<usize> = prompt.iter().enumerate().rev().filter_map(after_end).take(N_BOUNDARIES_MAX).collect();
+    last.into_iter().rev().collect()
 }
 
 /// Answers are parsed for reasoning and for calls of `tools`; other continuations (`None`) are plain text.

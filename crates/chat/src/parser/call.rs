@@ -1,8 +1,15 @@
 //! The call that is being read.
 
+use std::collections::HashMap;
+
 use super::{
-    element::ElementValue, gemma::GemmaValue, json_call::JsonCall, json_value::JsonValue, output::Output,
+    element::ElementValue,
+    gemma::GemmaValue,
+    json_call::JsonCall,
+    json_value::JsonValue,
+    output::Output,
     plain::PlainArguments,
+    repair::{Repair, Want},
 };
 use crate::{
     Event,
@@ -28,6 +35,7 @@ pub(super) struct Call {
     pub arguments: Arguments,
     pub json_call: JsonCall,
     is_open: bool,
+    repair: Repair,
 }
 
 /// How the call's arguments are written.
@@ -56,6 +64,7 @@ impl Call {
             arguments: Arguments::None,
             json_call: JsonCall::default(),
             is_open: false,
+            repair: Repair::default(),
         }
     }
 
@@ -73,7 +82,8 @@ impl Call {
     }
 
     /// Says that the model calls a tool.
-    pub fn start(&mut self, format: Option<&ToolFormat>, output: &mut Output) {
+    pub fn start(&mut self, format: Option<&ToolFormat>, wants: HashMap<String, Want>, output: &mut Output) {
+        self.repair = Repair::new(wants);
         let index = self.n_calls;
         let style = format.map_or(IdStyle::Call, |format| format.ids);
         let id = self.id.take().unwrap_or_else(|| make_id(self.seed, index, style));
@@ -99,7 +109,10 @@ impl Call {
             Arguments::Done => {}
         }
         let index = self.n_calls - 1;
-        output.arguments(index, &text);
+        let mut fitting = String::new();
+        self.repair.push(&text, &mut fitting);
+        self.repair.finish(&mut fitting);
+        output.arguments(index, &fitting);
         output.event(Event::ToolEnd { index });
         self.arguments = Arguments::None;
         self.json_call = JsonCall::default();
@@ -114,8 +127,10 @@ impl Call {
         }
     }
 
-    pub fn emit(&self, output: &mut Output, text: &str) {
-        output.arguments(self.n_calls - 1, text);
+    pub fn emit(&mut self, output: &mut Output, text: &str) {
+        let mut fitting = String::new();
+        self.repair.push(text, &mut fitting);
+        output.arguments(self.n_calls - 1, &fitting);
     }
 
     pub fn plain(&mut self) -> &mut PlainArguments {

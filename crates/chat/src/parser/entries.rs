@@ -1,7 +1,7 @@
 //! The terminals that count in text and reasoning, and where they lead.
 
 use super::output::Region;
-use crate::formats::{Goto, ReasoningFormat, Rule, ToolFormat};
+use crate::formats::{CallWire, Goto, ReasoningFormat, Rule, ToolFormat, loose};
 
 /// Terminals that count in text and reasoning.
 #[derive(Debug)]
@@ -18,11 +18,20 @@ pub(super) struct Entry {
     pub lead: Lead,
 }
 
+/// Whether calls in other ways than the family's are looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Recovery {
+    On,
+    Off,
+}
+
 /// Where an entry leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lead {
     /// Into the tool format, by its rule.
     Format,
+    /// Into the machine of loose calls, by its rule.
+    Loose,
     /// From text to reasoning.
     Reasoning,
     /// From reasoning to text.
@@ -39,7 +48,8 @@ pub(super) enum Freshness {
 }
 
 impl Entries {
-    pub fn new(format: Option<&ToolFormat>, reasoning: Option<&ReasoningFormat>) -> Self {
+    pub fn new(format: Option<&ToolFormat>, reasoning: Option<&ReasoningFormat>, loose: Recovery) -> Self {
+        let has_loose = loose == Recovery::On;
         let of =
             |rules: &[Rule]| rules.iter().map(|rule| Entry { rule: *rule, lead: Lead::Format }).collect::<Vec<_>>();
         let tag = |on, lead| Entry { rule: Rule::new(on, Goto::Back), lead };
@@ -52,9 +62,24 @@ impl Entries {
                 entry
             }
         };
-        let drops = reasoning.into_iter().flat_map(|format| format.drops).map(|on| tag(on, Lead::Nowhere));
-        let (text, fresh) =
+        // A rule of the family's own format goes before a loose one of the same text.
+        let loose = |own: &[Entry], rules: &'static [Rule]| -> Vec<Entry> {
+            let is_new = |rule: &&Rule| own.iter().all(|entry| entry.rule.on != rule.on);
+            rules.iter().filter(is_new).map(|rule| Entry { rule: *rule, lead: Lead::Loose }).collect()
+        };
+        let (mut text, mut fresh) =
             format.map_or((Vec::new(), Vec::new()), |format| (of(format.entries), of(format.fresh_entries)));
+        if has_loose {
+            // Bare objects and lists may hold more than the family's own.
+            if format.is_some_and(|format| matches!(format.wire.call, CallWire::Object { .. })) {
+                fresh.retain(|entry| loose::FRESH_ENTRIES.iter().all(|rule| rule.on != entry.rule.on));
+            }
+            let loose_fresh = loose(&[text.as_slice(), fresh.as_slice()].concat(), loose::FRESH_ENTRIES);
+            fresh.extend(loose_fresh);
+            let loose_text = loose(&text, loose::ENTRIES);
+            text.extend(loose_text);
+        }
+        let drops = reasoning.into_iter().flat_map(|format| format.drops).map(|on| tag(on, Lead::Nowhere));
         let opening = tags.iter().flat_map(|(on, off)| [tag(on, Lead::Reasoning), tag(off, Lead::Nowhere)]);
         let opening: Vec<_> = opening
             .filter(|entry| !(entry.lead == Lead::Nowhere && reasoning.is_some_and(|format| format.keeps_close)))

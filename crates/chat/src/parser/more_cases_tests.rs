@@ -67,7 +67,7 @@ pub(super) const CASES: [(&str, &str, &str); 47] = [
     (
         "deepseek_v32",
         "<｜DSML｜invoke name=\"zip\">\n<｜DSML｜parameter name=\"path\" string=\"false\">true</｜DSML｜parameter>\n</｜DSML｜invoke>",
-        "zip({\"path\": true})$calls",
+        "zip({\"path\": \"true\"})$calls",
     ),
     (
         "hermes",

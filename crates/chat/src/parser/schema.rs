@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use super::repair::Want;
 use crate::Tool;
 
 /// Deepest `$ref` and `anyOf` followed.
@@ -17,6 +18,7 @@ pub(super) struct Tools(HashMap<String, Declared>);
 struct Declared {
     schema: Value,
     kinds: HashMap<String, ValueKind>,
+    wants: HashMap<String, Want>,
 }
 
 /// What a plain-text value may be.
@@ -33,8 +35,11 @@ pub(super) enum ValueKind {
 
 impl Tools {
     pub fn new(tools: &[Tool]) -> Self {
-        let declared =
-            |tool: &Tool| Declared { schema: tool.parameters.clone(), kinds: argument_kinds(&tool.parameters) };
+        let declared = |tool: &Tool| Declared {
+            schema: tool.parameters.clone(),
+            kinds: argument_kinds(&tool.parameters),
+            wants: wants(&tool.parameters),
+        };
         Self(tools.iter().map(|tool| (tool.name.clone(), declared(tool))).collect())
     }
 
@@ -51,6 +56,11 @@ impl Tools {
         self.0.keys().any(|name| name.starts_with(start) || name == start.trim_end())
     }
 
+    /// What a tool's schema wants of each argument.
+    pub fn wants(&self, tool: &str) -> HashMap<String, Want> {
+        self.0.get(tool).map(|declared| declared.wants.clone()).unwrap_or_default()
+    }
+
     /// The schema of a tool's arguments.
     pub fn schema(&self, tool: &str) -> Option<&Value> {
         self.0.get(tool).map(|declared| &declared.schema)
@@ -65,6 +75,23 @@ fn argument_kinds(schema: &Value) -> HashMap<String, ValueKind> {
     let properties = schema.get("properties").and_then(Value::as_object);
     let kinds = properties.into_iter().flatten().map(|(name, property)| (name.clone(), kind_of(property, schema)));
     kinds.collect()
+}
+
+fn wants(schema: &Value) -> HashMap<String, Want> {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let wants = properties.into_iter().flatten().map(|(name, property)| {
+        let want = match kind_of(property, schema) {
+            ValueKind::Text => Want::Text,
+            ValueKind::Json if is_array(property, schema) => {
+                let items = member(property, schema, None).map(|items| kind_of(items, schema));
+                Want::List { of_text: items != Some(ValueKind::Json) }
+            }
+            ValueKind::Json => Want::Json,
+            ValueKind::Any => Want::Any,
+        };
+        (name.clone(), want)
+    });
+    wants.collect()
 }
 
 /// What a value of this schema may be; `root` is where its `$ref`s lead.

@@ -25,7 +25,7 @@ type Notation = (Goto, char, fn(&mut JsonValue, char, &mut String) -> Progress);
 
 impl OutputParser {
     pub(super) fn state_step(&mut self, idx: usize, text: &str, more: More) -> Step {
-        let Some(state) = self.format.and_then(|format| format.states.get(idx)) else {
+        let Some(state) = self.machine.and_then(|format| format.states.get(idx)) else {
             self.place = Place::Region;
             return Step::Read(0);
         };
@@ -204,7 +204,7 @@ impl OutputParser {
                 return self.layout(state, text, more);
             }
             if !self.call.is_open() {
-                self.call.start(self.format, &mut self.output);
+                self.start_call();
             }
             let mut value = JsonValue::default();
             if let Some(action) = self.call.action.take() {
@@ -293,7 +293,7 @@ impl OutputParser {
         if self.call.json_call.has_arguments || step == json_call::Step::Done {
             self.call.name = name.to_owned();
             self.call.id = self.call.json_call.id.take();
-            self.call.start(self.format, &mut self.output);
+            self.start_call();
         }
         true
     }

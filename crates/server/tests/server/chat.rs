@@ -140,7 +140,7 @@ fn tools_and_template_switches_reach_the_template() {
         (json!({ "chat_template_kwargs": { "enable_thinking": false } }), "", "thinking False\n"),
         (json!({ "enable_thinking": false }), "", "thinking False\n"),
         (json!({ "reasoning_effort": "none" }), "", "thinking False\n"),
-        (json!({ "reasoning_effort": "low" }), "", ""),
+        (json!({ "reasoning_effort": "low" }), "", "thinking True\n"),
     ];
     for (extra, before, after) in cases {
         let mut body = hello(json!({ "temperature": 0, "max_completion_tokens": 9 }));
