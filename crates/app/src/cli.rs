@@ -69,6 +69,39 @@ pub struct ModelArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub format: FormatArgs,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub draft: DraftArgs,
+}
+
+/// Where drafts of the next tokens come from. Output is the same with and without, only faster.
+#[derive(Clone, Debug, Args)]
+pub struct DraftArgs {
+    /// Where drafts of the next tokens come from; the output stays the same.
+    #[arg(long, value_enum, value_name = "FROM", default_value_t = SpeculationArg::Auto)]
+    pub speculation: SpeculationArg,
+
+    /// A small model with the same tokenizer that drafts: a folder, a .gguf file, or an id (org/name).
+    #[arg(long, value_name = "MODEL")]
+    pub draft_model: Option<String>,
+
+    /// Most tokens that the draft model drafts at a time.
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=16))]
+    pub num_draft_tokens: u8,
+}
+
+/// Where drafts come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SpeculationArg {
+    /// Prompt and output and, if there is one, the draft model, while that is measured to pay.
+    Auto,
+    /// Nowhere.
+    Off,
+    /// Prompt and output.
+    Ngram,
+    /// The draft model.
+    Draft,
 }
 
 /// How weights are held.

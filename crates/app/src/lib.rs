@@ -5,6 +5,7 @@
 pub mod cli;
 pub mod commands;
 mod defaults;
+mod draft;
 mod key_file;
 mod kv_cache;
 mod lifecycle;

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use tokbar_chat::{Detection, TextModel};
-use tokbar_engine::{Backend, Engine, EngineOptions};
+use tokbar_engine::{Backend, Engine, EngineOptions, Speculation};
 use tokbar_hub::checkpoint::Checkpoint;
-use tokbar_models::{LoadOptions, MlxBackend, Precision};
+use tokbar_models::{LoadOptions, LoadProgress, MlxBackend, Precision};
 use tokbar_server::{ModelAbout, ServedModel};
 
-use crate::cli::{FormatArgs, KvArgs, ModelArgs, PrecisionArg};
+use crate::cli::{FormatArgs, KvArgs, ModelArgs, PrecisionArg, SpeculationArg};
 use crate::sources::{self, Source};
-use crate::{defaults, kv_cache, progress};
+use crate::{defaults, draft, kv_cache, progress};
 
 /// A model ready to answer.
 pub struct Loaded {
@@ -62,7 +62,8 @@ pub fn load_keeping(args: &ModelArgs, kv: &KvArgs) -> Result<Loaded> {
     let detection = detection(text.detection().clone(), &source.name, &args.format)?;
     let text = text.with_detection(detection);
     let about = about(&Checkpoint::open(&source.dir)?);
-    let engine = start_engine(&source, args, kv)?;
+    let draft_dir = draft::folder(args, &text)?;
+    let engine = start_engine(&source, draft_dir, args, kv)?;
     Ok(Loaded { name: source.name, dir: source.dir, engine, text: Arc::new(text), about })
 }
 
@@ -85,19 +86,24 @@ fn about(checkpoint: &Checkpoint) -> ModelAbout {
     }
 }
 
-fn start_engine(source: &Source, args: &ModelArgs, kv: &KvArgs) -> Result<Engine> {
+fn start_engine(source: &Source, draft_dir: Option<PathBuf>, args: &ModelArgs, kv: &KvArgs) -> Result<Engine> {
     let dir = &source.dir;
     let options = EngineOptions {
         n_rows_max: usize::from(args.max_rows),
         kv_budget_bytes: kv.kv_budget.map(|n_bytes| usize::try_from(n_bytes).unwrap_or(usize::MAX)),
+        speculation: speculation(args.draft.speculation),
         tier: kv_cache::tier(kv, &source.name),
         ..EngineOptions::default()
     };
+    let n_draft_tokens = usize::from(args.draft.num_draft_tokens);
     let load_options = LoadOptions { precision: precision(args.precision), ..LoadOptions::default() };
     let (folder, bar) = (dir.to_owned(), progress::bytes("Loading"));
     let load = move || -> Result<Box<dyn Backend>, Box<dyn std::error::Error + Send + Sync>> {
-        let backend =
-            MlxBackend::load(&folder, &load_options, &mut |now| progress::show(&bar, now.n_bytes, now.n_bytes_total))?;
+        let mut show = |now: LoadProgress| progress::show(&bar, now.n_bytes, now.n_bytes_total);
+        let mut backend = MlxBackend::load(&folder, &load_options, &mut show)?;
+        if let Some(draft_dir) = draft_dir {
+            backend.load_draft_model(&draft_dir, n_draft_tokens, &load_options, &mut show)?;
+        }
         bar.finish_and_clear();
         for note in &backend.summary().notes {
             tracing::info!("{note}");
@@ -105,6 +111,15 @@ fn start_engine(source: &Source, args: &ModelArgs, kv: &KvArgs) -> Result<Engine
         Ok(Box::new(backend))
     };
     Engine::start(load, options).with_context(|| format!("cannot load {}", dir.display()))
+}
+
+fn speculation(arg: SpeculationArg) -> Speculation {
+    match arg {
+        SpeculationArg::Auto => Speculation::Auto,
+        SpeculationArg::Off => Speculation::Off,
+        SpeculationArg::Ngram => Speculation::Lookup,
+        SpeculationArg::Draft => Speculation::Model,
+    }
 }
 
 fn precision(arg: PrecisionArg) -> Precision {

@@ -11,7 +11,9 @@ use tokio::sync::mpsc;
 use crate::outputs::{Bell, Command, N_OUTPUTS_MAX, Shared, Submission};
 use crate::tier::TierOptions;
 use crate::worker;
-use crate::{Backend, FinishReason, ModelInfo, Outputs, Request, SamplingError, SequenceId, Stats, TokenId};
+use crate::{
+    Backend, FinishReason, ModelInfo, Outputs, Request, SamplingError, SequenceId, Speculation, Stats, TokenId,
+};
 
 /// Bounds the memory of the command channel, whatever the options say.
 const N_LIVE_MAX: usize = 1 << 16;
@@ -42,6 +44,8 @@ pub struct EngineOptions {
     pub decode_stall_ms: u64,
     /// Keeps blocks and snapshots on disk, so that they outlive the budget and the process.
     pub tier: Option<TierOptions>,
+    /// Which drafts may be used.
+    pub speculation: Speculation,
 }
 
 impl Default for EngineOptions {
@@ -55,6 +59,7 @@ impl Default for EngineOptions {
             n_snapshot_gap: 1024,
             decode_stall_ms: 500,
             tier: None,
+            speculation: Speculation::Auto,
         }
     }
 }
@@ -243,7 +248,7 @@ impl Engine {
         let (sender, receiver) = mpsc::channel(N_OUTPUTS_MAX);
         let outputs = Outputs::new(id, request.prompt.len(), receiver, bell.clone());
         // The channel has room for every live sequence, so only a worker that is gone refuses.
-        if bell.commands.try_send(Command::Submit(Submission { id, request, sender })).is_err() {
+        if bell.commands.try_send(Command::Submit(Box::new(Submission { id, request, sender }))).is_err() {
             return Err(stopped(bell.shared.stopped.get().unwrap_or(&FinishReason::Cancelled)));
         }
         Ok(outputs)
@@ -304,7 +309,9 @@ fn check_request(request: &Request, info: &ModelInfo, n_budget: Option<usize>) -
             None => SubmitError::TooLong { n_prompt, n_context },
         });
     }
-    if let Some(&token) = request.prompt.iter().find(|token| **token as usize >= info.n_vocab) {
+    if let Some(&token) =
+        request.prompt.iter().chain(&request.prediction).find(|token| **token as usize >= info.n_vocab)
+    {
         return Err(SubmitError::BadToken { token, n_vocab: info.n_vocab });
     }
     Ok(request.sampling.validate(info.n_vocab)?)

@@ -11,11 +11,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::{
-    Backend, BlockId, Draw, Kept, ModelInfo, Opening, Row, RowInput, RowOutput, RowResult, SamplingOptions, SequenceId,
-    SnapshotId, Step, StepError, StepOutput, TokenId, TokenScore,
+    Backend, BlockId, DraftAsk, Draw, Kept, ModelInfo, Opening, Row, RowInput, RowOutput, RowResult, SamplingOptions,
+    SequenceId, SnapshotId, Step, StepError, StepOutput, TokenId, TokenScore,
 };
 
 mod check;
+mod drafter;
 mod expected;
 mod kept;
 mod probe;
@@ -38,6 +39,8 @@ pub struct FakeOptions {
     pub n_tokens_max: Option<usize>,
     /// What goes wrong.
     pub faults: Vec<Fault>,
+    /// Of 100 drafts, how many are right; it drafts when [`ModelInfo::n_drafter_tokens`] is not 0.
+    pub drafter_percent: usize,
 }
 
 impl Default for FakeOptions {
@@ -48,9 +51,10 @@ impl Default for FakeOptions {
             eos: vec![0],
             kv_bytes_per_token: 16,
             weight_bytes: 1 << 20,
+            n_drafts_max: 32,
             ..ModelInfo::default()
         };
-        Self { info, reply: None, n_tokens_max: None, faults: Vec::new() }
+        Self { info, reply: None, n_tokens_max: None, faults: Vec::new(), drafter_percent: 0 }
     }
 }
 
@@ -264,6 +268,11 @@ impl Backend for FakeBackend {
         Ok(StepOutput { rows })
     }
 
+    fn draft(&mut self, asks: &[DraftAsk<'_>]) -> Result<Vec<Vec<TokenId>>, StepError> {
+        let asks = asks.iter().filter(|_| self.options.info.n_drafter_tokens > 0);
+        Ok(asks.map(|ask| self.guess(ask)).collect())
+    }
+
     fn close(&mut self, id: SequenceId) {
         if self.sequences.remove(&id).is_some() {
             assert!(!self.has_row_in_flight(id), "{id:?} closed with a row in flight");
@@ -336,16 +345,21 @@ impl Drop for FakeBackend {
     }
 }
 
+impl FakeOptions {
+    /// What comes after `n_output` tokens of output.
+    fn token(&self, digest: &Digest, sampling: &SamplingOptions, draw: &Draw, n_output: usize) -> TokenId {
+        match &self.reply {
+            Some(reply) => reply.get(n_output).copied().unwrap_or(self.info.eos.first().copied().unwrap_or(0)),
+            None => digest.next_token(sampling, draw, self.info.n_vocab),
+        }
+    }
+}
+
 impl Stored {
     fn sample(&mut self, options: &FakeOptions, draw: &Draw) -> TokenScore {
         let n_vocab = options.info.n_vocab;
-        let token = match &options.reply {
-            Some(reply) => {
-                let end = options.info.eos.first().copied().unwrap_or(0);
-                reply.get(self.positions.len() - self.n_prompt).copied().unwrap_or(end)
-            }
-            None => self.digest.next_token(&self.sampling, draw, n_vocab),
-        };
+        let token =
+            options.token(&self.digest, &self.sampling, draw, self.positions.len().saturating_sub(self.n_prompt));
         self.sampled = Some(token);
         let score = self.digest.score(token, &self.sampling, n_vocab);
         self.digest.count_output(token);

@@ -4,9 +4,11 @@
 
 mod backend;
 mod costs;
+mod draft;
 mod draw;
 mod engine;
 pub mod fake;
+mod limits;
 mod outputs;
 mod plan;
 mod prefix_tree;
@@ -14,6 +16,7 @@ mod request;
 mod sampling;
 mod scheduler;
 mod sequence;
+mod speculation;
 mod spill;
 mod stats;
 mod throttle;
@@ -28,6 +31,7 @@ pub use engine::{Engine, EngineOptions, StartError, SubmitError};
 pub use outputs::Outputs;
 pub use request::{FinishReason, Output, Priority, Request, Usage};
 pub use sampling::{N_LOGPROBS_MAX, SamplingError, SamplingOptions};
+pub use speculation::{DraftCounts, Speculation};
 pub use stats::Stats;
 
 /// A token's index in the vocabulary.

@@ -6,14 +6,15 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tokio::sync::mpsc;
 
+use crate::draft::N_DRAFT_MAX;
 use crate::{FinishReason, Output, Request, SequenceId, Stats, Usage};
 
 /// Outputs kept for a receiver that does not read; then its sequence pauses.
-pub(crate) const N_OUTPUTS_MAX: usize = 64;
+pub(crate) const N_OUTPUTS_MAX: usize = 64 + N_DRAFT_MAX;
 
 /// What handles tell the worker.
 pub(crate) enum Command {
-    Submit(Submission),
+    Submit(Box<Submission>),
     /// A receiver read or went away: look at them all.
     Look,
     Stop,

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
+use crate::draft::Source;
 use crate::tier::Link;
-use crate::{BlockId, Kept, RowResult, SequenceId, SnapshotId, Step, StepOutput};
+use crate::{BlockId, DraftCounts, Kept, RowResult, SequenceId, SnapshotId, Speculation, Step, StepOutput};
 
 /// Bounds of every plan.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +23,8 @@ pub(crate) struct Limits {
     pub n_block: usize,
     /// Positions between regular snapshots.
     pub n_snapshot_gap: usize,
+    /// Which drafts may be used.
+    pub speculation: Speculation,
 }
 
 /// What the backend is to do next, in the order of the fields. Keeping may fail, see
@@ -97,6 +100,7 @@ pub(crate) struct Tally {
     pub n_snapshots: u64,
     /// Times a sequence waited for another that computes the same prefix.
     pub n_follows: u64,
+    pub drafts: DraftCounts,
 }
 
 /// A row as planned: what its result means, and how to take it back.
@@ -109,12 +113,23 @@ pub(crate) struct PlannedRow {
     pub end: usize,
     /// Whether a token is sampled.
     pub has_sample: bool,
+    /// Drafts among the input, each of which has a token sampled, too.
+    pub n_drafts: usize,
+    /// Where they came from.
+    pub source: Source,
     /// Prompt tokens scored.
     pub n_scores: usize,
     /// Whether the input is known prompt or resumed output, and not the last sampled token.
     pub is_prefill: bool,
     /// Taken at its end.
     pub snapshot: Option<SnapshotId>,
+}
+
+impl PlannedRow {
+    /// Tokens that it samples, if all its drafts are right.
+    pub(crate) fn n_pending(&self) -> usize {
+        usize::from(self.has_sample) + self.n_drafts
+    }
 }
 
 /// How the results differ from what was planned.
@@ -124,7 +139,7 @@ pub(crate) fn mismatch(planned_rows: &[PlannedRow], output: &StepOutput) -> Opti
     }
     let is_answered = |(planned, result): &(&PlannedRow, &RowResult)| {
         planned.id == result.sequence
-            && usize::from(planned.has_sample) == result.tokens.len()
+            && (usize::from(planned.has_sample)..=planned.n_pending()).contains(&result.tokens.len())
             && planned.n_scores == result.prompt_scores.len()
     };
     let (planned, result) = planned_rows.iter().zip(&output.rows).find(|pair| !is_answered(pair))?;

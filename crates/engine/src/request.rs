@@ -21,6 +21,8 @@ pub struct Request {
     pub boundaries: Vec<usize>,
     /// Who goes first when not all can.
     pub priority: Priority,
+    /// What the output is expected to be like: drafts are looked up in it, too. Empty = no idea.
+    pub prediction: Vec<TokenId>,
 }
 
 /// Who goes first when not all can.
@@ -80,4 +82,8 @@ pub struct Usage {
     pub n_cached: usize,
     /// Tokens generated, the stop token included.
     pub n_output: usize,
+    /// Drafts that were verified, and those that were right: these are part of the output.
+    pub n_drafted: usize,
+    /// See `n_drafted`.
+    pub n_accepted: usize,
 }

@@ -7,21 +7,25 @@
 //! Submodules by concern: who starts (`admission`), state from elsewhere (`adoption`), room (`budget`), what is kept (`prefix`), what goes wrong (`failures`).
 
 use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
 
 use crate::plan::{Census, Chore, Limits, Plan, PlannedRow, StepWork, Tally, mismatch};
 use crate::prefix_tree::PrefixTree;
 use crate::sequence::{Leave, Sequence, Standing};
+use crate::speculation::Speculator;
 use crate::throttle::Throttle;
 use crate::{FinishReason, ModelInfo, Opening, Output, Request, SequenceId, StepError, StepOutput};
 
 mod admission;
 mod adoption;
 mod budget;
+mod drafts;
 mod failures;
 mod prefix;
 
 use admission::Follow;
 pub(crate) use adoption::{Gap, Room};
+use drafts::Drafts;
 
 /// Times in a row that a sequence lets later arrivals with less to compute go first.
 const N_DEFERRED_MAX: usize = 8;
@@ -41,6 +45,8 @@ pub(crate) struct Scheduler {
     next: Plan,
     events: Vec<(SequenceId, Output)>,
     tally: Tally,
+    speculator: Speculator,
+    drafts: Drafts,
 }
 
 impl Scheduler {
@@ -59,6 +65,8 @@ impl Scheduler {
             next: Plan::default(),
             events: Vec::new(),
             tally: Tally::default(),
+            speculator: Speculator::new(limits.speculation),
+            drafts: Drafts::default(),
         }
     }
 
@@ -99,7 +107,7 @@ impl Scheduler {
         self.settle();
         self.respect_throttle();
         self.admit();
-        let order = self.turn_order();
+        let order = if self.drafts.is_held { Vec::new() } else { self.turn_order() };
         let is_decoding = order.first().is_some_and(|id| self.sequences[id].gap() == 1);
         let mut n_left = self.throttle.n_tokens;
         let mut n_prefill_left = if is_decoding { n_prefill_max } else { usize::MAX };
@@ -114,16 +122,22 @@ impl Scheduler {
         }
         self.count_deferrals(&order, &rows);
         if !rows.is_empty() {
+            self.begin_round(&rows);
             self.in_flight.push_back(rows);
         }
+        self.drafts = Drafts::default();
         self.trim_kept();
         self.forget_dropped();
         std::mem::take(&mut self.next)
     }
 
     fn plan_row(&mut self, id: SequenceId, n_tokens: usize) -> PlannedRow {
+        let drafts = self.take_drafts(id, n_tokens - 1);
         let sequence = self.sequence_mut(id);
-        let (row, mut planned) = sequence.plan_row(n_tokens);
+        let (row, mut planned) = match drafts {
+            Some((drafts, source)) => sequence.plan_drafted(&drafts, source),
+            None => sequence.plan_row(n_tokens),
+        };
         if !sequence.is_open {
             self.next.opened.push(id);
         }
@@ -155,16 +169,24 @@ impl Scheduler {
         }
         let planned_rows = self.in_flight.pop_front().unwrap_or_default();
         for (planned, result) in planned_rows.iter().zip(output.rows) {
+            let n_tokens = result.tokens.len();
             match planned.is_prefill {
-                true => work.n_prefill += planned.n_tokens,
-                false => work.n_decode += planned.n_tokens,
+                true => work.n_prefill += planned.n_tokens - planned.n_drafts,
+                false => work.n_decode += n_tokens,
             }
             for output in self.sequence_mut(planned.id).apply(planned, result) {
                 self.report(planned.id, output);
             }
             self.keep_blocks(planned.id);
+            self.learn(planned, n_tokens);
         }
+        self.speculator.collected(work.n_decode);
         work
+    }
+
+    /// The results taken in last came `took` after those before them.
+    pub(crate) fn took(&mut self, took: Duration) {
+        self.speculator.took(took);
     }
 
     /// What there is to tell receivers, oldest first.
@@ -182,7 +204,7 @@ impl Scheduler {
     }
 
     pub(crate) fn tally(&self) -> Tally {
-        Tally { n_evicted: self.tree.n_evicted(), ..self.tally }
+        Tally { n_evicted: self.tree.n_evicted(), drafts: self.speculator.counts(), ..self.tally }
     }
 
     pub(crate) fn census(&self) -> Census {
@@ -219,7 +241,7 @@ impl Scheduler {
     fn n_tokens_of(&mut self, id: SequenceId, n_left: usize) -> Option<usize> {
         let n_to_cut = self.n_to_cut(id);
         let sequence = &self.sequences[&id];
-        let n_tokens = sequence.gap().min(n_left).min(n_to_cut);
+        let n_tokens = (sequence.gap() + self.n_drafts(id)).min(n_left).min(n_to_cut);
         let n_positions = sequence.n_computed + n_tokens;
         // A sequence earlier in the turn may have preempted this one.
         let is_due = sequence.standing == Standing::Running && n_tokens > 0;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::fake::{FakeBackend, FakeOptions, Probe, expected_prompt_scores, expected_tokens};
 use crate::plan::{Chore, Keep, Limits, Plan};
@@ -103,7 +104,8 @@ impl Sim {
 
     /// One step onwards; false when there is nothing to do.
     pub fn turn(&mut self) -> bool {
-        let decoding = self.decoding();
+        self.draft();
+        let decoding = if self.scheduler.awaits_tokens() { Vec::new() } else { self.decoding() };
         let plan = self.scheduler.plan(self.n_prefill_max);
         let is_planned = |id: &SequenceId| plan.step.rows.iter().any(|row| row.sequence == *id);
         assert!(decoding.iter().all(is_planned), "{decoding:?} decode, planned are {:?}", plan.step);
@@ -112,7 +114,12 @@ impl Sim {
         if n_in_flight == 2 || (n_in_flight == 1 && !is_submitted) {
             match self.backend.collect() {
                 Ok(output) => {
+                    let n_drafted = self.scheduler.tally().drafts.n_drafted;
                     self.scheduler.collected(output);
+                    let n_drafted = self.scheduler.tally().drafts.n_drafted - n_drafted;
+                    // A device to which a draft costs a twentieth of a step, and waiting a tenth.
+                    let waited = if n_drafted > 0 { 10 } else { 0 };
+                    self.scheduler.took(Duration::from_millis(100 + waited + 5 * n_drafted));
                 }
                 Err(error) => self.scheduler.collect_failed(&error),
             }
@@ -120,6 +127,16 @@ impl Sim {
         self.take_events();
         self.check_bounds();
         !plan.is_empty() || n_in_flight > 0
+    }
+
+    /// Has the backend draft what the scheduler wants.
+    fn draft(&mut self) {
+        let asks = self.scheduler.decide_drafts();
+        if !asks.is_empty() {
+            let drafts = self.backend.draft(&asks);
+            drop(asks);
+            self.scheduler.drafted(drafts);
+        }
     }
 
     /// What comes before the step. False when some of it was refused, and there is no step.

@@ -2,16 +2,18 @@ use proptest::prelude::*;
 
 use crate::fake::{Call, Effect, FakeOptions, Fault};
 use crate::plan::Limits;
-use crate::{Backend, FinishReason, ModelInfo, Output, Request, RowInput, SamplingOptions, SequenceId, StepError};
+use crate::{
+    Backend, FinishReason, ModelInfo, Output, Request, RowInput, SamplingOptions, SequenceId, Speculation, StepError,
+};
 
 #[path = "scheduler_sim.rs"]
-mod sim;
+pub(super) mod sim;
 
 use sim::{Op, Sim};
 
 const N_CONTEXT: usize = 60;
 
-fn fake() -> FakeOptions {
+pub(super) fn fake() -> FakeOptions {
     let info = ModelInfo {
         n_vocab: 30,
         n_context: N_CONTEXT,
@@ -24,13 +26,13 @@ fn fake() -> FakeOptions {
 }
 
 /// As `fake`, with layers that cannot be cut back.
-fn recurrent() -> FakeOptions {
+pub(super) fn recurrent() -> FakeOptions {
     let mut fake = fake();
     fake.info.snapshot_bytes = 40;
     fake
 }
 
-const ROOMY: Limits = Limits {
+pub(super) const ROOMY: Limits = Limits {
     n_step_tokens: 16,
     n_rows: 8,
     kv_bytes: 4000,
@@ -38,9 +40,10 @@ const ROOMY: Limits = Limits {
     n_kv_growth: 8,
     n_block: 4,
     n_snapshot_gap: 16,
+    speculation: Speculation::Auto,
 };
 
-fn request(n_prompt: usize, max_tokens: usize) -> Request {
+pub(super) fn request(n_prompt: usize, max_tokens: usize) -> Request {
     Request {
         prompt: (0..n_prompt as u32).map(|n| n * 7 % 30).collect(),
         sampling: SamplingOptions::default(),
@@ -53,7 +56,7 @@ fn request(n_prompt: usize, max_tokens: usize) -> Request {
 }
 
 prop_compose! {
-    fn any_request()(
+    pub(super) fn any_request()(
         prompt in prop::collection::vec(0u32..30, 1..40),
         max_tokens in prop_oneof![0usize..30, Just(1000)],
         stop_tokens in prop::collection::vec(0u32..30, 0..2),
@@ -68,7 +71,7 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn any_limits()(
+    pub(super) fn any_limits()(
         n_step_tokens in 1usize..40,
         n_rows in 1usize..7,
         // From what a lone sequence needs, with its recurrent state.
@@ -77,11 +80,11 @@ prop_compose! {
         n_kv_growth in 0usize..20,
         (n_block, n_snapshot_gap) in (1usize..12, 4usize..30),
     ) -> Limits {
-        Limits { n_step_tokens, n_rows, kv_bytes, kept_bytes, n_kv_growth, n_block, n_snapshot_gap }
+        Limits { n_step_tokens, n_rows, kv_bytes, kept_bytes, n_kv_growth, n_block, n_snapshot_gap, speculation: Speculation::Auto }
     }
 }
 
-fn any_ops() -> impl Strategy<Value = Vec<Op>> {
+pub(super) fn any_ops() -> impl Strategy<Value = Vec<Op>> {
     let op = prop_oneof![
         3 => any_request().prop_map(Op::Arrive),
         4 => (0usize..20, 0usize..60, any_request())
@@ -94,7 +97,7 @@ fn any_ops() -> impl Strategy<Value = Vec<Op>> {
     prop::collection::vec(op, 1..40)
 }
 
-fn any_fault() -> impl Strategy<Value = Fault> {
+pub(super) fn any_fault() -> impl Strategy<Value = Fault> {
     let calls = [Call::Open, Call::Submit, Call::Collect, Call::Keep, Call::Snapshot];
     let call = prop::sample::select(calls.to_vec());
     let error = prop_oneof![

@@ -3,14 +3,17 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use crate::draft::Source;
 use crate::draw::uniform;
 use crate::plan::PlannedRow;
 use crate::prefix_tree::Hit;
+use crate::speculation::Drafting;
 use crate::{
     Draw, FinishReason, ModelInfo, Opening, Output, Priority, PromptScores, Request, Row, RowInput, RowOutput,
     RowResult, SamplingOptions, SequenceId, TokenId, Usage,
 };
 
+mod drafts;
 mod holdings;
 
 pub(crate) use holdings::{Holdings, Keeping, Locks, PathBlock};
@@ -85,6 +88,9 @@ pub(crate) struct Sequence {
     n_cached: Option<usize>,
     /// Times in a row that a later arrival was served before it.
     pub n_deferred: usize,
+    pub drafting: Drafting,
+    /// Tokens that the backend's drafter knows.
+    n_drafter_known: usize,
 }
 
 impl Sequence {
@@ -118,6 +124,8 @@ impl Sequence {
             holdings: Holdings::default(),
             n_cached: None,
             n_deferred: 0,
+            drafting: Drafting::new(&request.prediction, n_prompt),
+            n_drafter_known: 0,
         }
     }
 
@@ -235,6 +243,8 @@ impl Sequence {
             n_tokens,
             end,
             has_sample,
+            n_drafts: 0,
+            source: Source::Lookup,
             n_scores: targets.len(),
             is_prefill: start < self.n_prompt || end < n_known || n_tokens > 1,
             snapshot: None,
@@ -261,7 +271,7 @@ impl Sequence {
     /// Takes back a planned row that was never submitted; the newest first.
     pub(crate) fn retract_row(&mut self, planned: &PlannedRow) {
         self.n_computed -= planned.n_tokens;
-        self.n_pending -= usize::from(planned.has_sample);
+        self.n_pending -= planned.n_pending();
         self.n_rows_in_flight -= 1;
     }
 
@@ -271,10 +281,13 @@ impl Sequence {
         if self.is_lost {
             return Vec::new();
         }
-        self.n_confirmed = planned.end;
+        // Of drafts, only those that were right are computed; a token was drawn for each, and one after them.
+        let n_rejected = planned.n_pending().saturating_sub(result.tokens.len());
+        self.n_pending -= planned.n_pending();
+        self.n_computed -= n_rejected;
+        self.n_confirmed = planned.end - n_rejected;
         if self.standing == Standing::Leaving(Leave::Finished) {
             // No one hears of the token, but the row after it computed its position, which is worth keeping.
-            self.n_pending -= result.tokens.len();
             self.tokens.extend(result.tokens.iter().map(|score| score.token));
             return Vec::new();
         }
@@ -290,7 +303,6 @@ impl Sequence {
         }
         outputs.extend(self.scores.take().map(Output::Prompt));
         for score in result.tokens {
-            self.n_pending -= 1;
             self.tokens.push(score.token);
             let is_stop = self.stop_tokens.contains(&score.token);
             outputs.push(Output::Token(score));
@@ -309,7 +321,8 @@ impl Sequence {
     pub(crate) fn finish(&mut self, reason: FinishReason) -> Output {
         self.standing = Standing::Leaving(Leave::Finished);
         let n_cached = self.n_cached.unwrap_or(0);
-        let usage = Usage { n_prompt: self.n_prompt, n_cached, n_output: self.n_output() };
+        let Drafting { n_drafted, n_accepted, .. } = self.drafting;
+        let usage = Usage { n_prompt: self.n_prompt, n_cached, n_output: self.n_output(), n_drafted, n_accepted };
         Output::Finish { reason, usage }
     }
 

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::FinishReason;
 use crate::plan::{Census, StepWork, Tally};
 use crate::tier::TierStats;
+use crate::{DraftCounts, FinishReason};
 
 /// What an engine does and has done.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -49,6 +49,8 @@ pub struct Stats {
     pub n_snapshots: usize,
     /// What is on disk; all zero without a disk.
     pub tier: TierStats,
+    /// Drafts so far.
+    pub drafts: DraftCounts,
 }
 
 /// Gathers [`Stats`] step by step.
@@ -92,6 +94,7 @@ impl Meter {
         self.stats.n_evicted = tally.n_evicted;
         self.stats.n_snapshots_taken = tally.n_snapshots;
         self.stats.n_prefix_waits = tally.n_follows;
+        self.stats.drafts = tally.drafts;
         self.stats.memory_bytes = memory_bytes;
         self.stats.prefill_tokens_per_s = self.prefill.per_s();
         self.stats.decode_tokens_per_s = self.decode.per_s();

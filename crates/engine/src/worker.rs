@@ -15,19 +15,19 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::Sender;
 
 use crate::costs::StepCosts;
+use crate::draft::N_DRAFT_MAX;
+use crate::limits::bounds;
 use crate::outputs::{Bell, Command, N_OUTPUTS_MAX, Shared};
-use crate::plan::{Chore, Keep, Limits, Plan};
+use crate::plan::{Chore, Keep, Plan};
 use crate::scheduler::Scheduler;
 use crate::spill::{Pace, Spill};
 use crate::stats::Meter;
 use crate::tier::Tier;
 use crate::{Backend, EngineOptions, FinishReason, ModelInfo, Output, SequenceId, StartError, Stats};
 
-/// Positions by which a sequence's part of the KV budget grows.
-const N_KV_GROWTH: usize = 256;
-
-/// Room in an output channel below which a sequence pauses: two tokens in flight, prompt scores and the finish.
-const N_OUTPUTS_SPARE: usize = 4;
+/// Room in an output channel below which a sequence pauses: two rows in flight with a verified run, prompt scores
+/// and the finish.
+const N_OUTPUTS_SPARE: usize = N_DRAFT_MAX + 4;
 
 /// How often to look whether a disk that somebody waits for is stuck.
 const DISK_LOOK: Duration = Duration::from_millis(100);
@@ -45,7 +45,7 @@ where
     let (ready, is_ready) = sync_channel(1);
     let body = move || {
         let backend = load().map_err(StartError::Load)?;
-        let (info, limits) = limits(backend.info(), &options)?;
+        let (info, limits) = bounds(backend.info(), &options)?;
         let scheduler = Scheduler::new(info.clone(), limits);
         let stall = Duration::from_millis(options.decode_stall_ms);
         let channels = Channels { commands, shared: Arc::clone(&bell.shared) };
@@ -78,6 +78,8 @@ struct Worker {
     stall: Duration,
     /// When the device began what it does now.
     busy_since: Instant,
+    /// When the last results came, or work began after there was none.
+    round_since: Instant,
 }
 
 /// What the worker does next.
@@ -98,9 +100,20 @@ struct Channels {
 impl Worker {
     fn new(backend: Box<dyn Backend>, scheduler: Scheduler, channels: Channels, stall: Duration) -> Self {
         let Channels { commands, shared } = channels;
-        let (senders, meter, costs, busy_since) =
-            (HashMap::new(), Meter::default(), StepCosts::default(), Instant::now());
-        Self { backend, scheduler, spill: None, commands, shared, senders, meter, costs, stall, busy_since }
+        let (senders, meter, costs, now) = (HashMap::new(), Meter::default(), StepCosts::default(), Instant::now());
+        Self {
+            backend,
+            scheduler,
+            spill: None,
+            commands,
+            shared,
+            senders,
+            meter,
+            costs,
+            stall,
+            busy_since: now,
+            round_since: now,
+        }
     }
 
     /// Opens what is on disk and brings the most recent of it back.
@@ -153,7 +166,11 @@ impl Worker {
                     RecvTimeoutError::Disconnected => TryRecvError::Disconnected,
                 })
             }
-            Next::Wait => self.commands.recv().map_err(|_| TryRecvError::Disconnected),
+            Next::Wait => {
+                let command = self.commands.recv().map_err(|_| TryRecvError::Disconnected);
+                self.round_since = Instant::now();
+                command
+            }
             Next::Step | Next::Stop => self.commands.try_recv(),
         };
         loop {
@@ -199,6 +216,7 @@ impl Worker {
 
     /// Submits the next step, and collects one when two are in flight or no other can start.
     fn turn(&mut self) -> Next {
+        self.draft();
         let plan = self.scheduler.plan(self.costs.n_prefill_within(self.stall));
         if let Some(spill) = &mut self.spill {
             spill.planned(&plan);
@@ -217,6 +235,16 @@ impl Worker {
                 self.collect();
                 Next::Step
             }
+        }
+    }
+
+    /// Has the backend draft what the scheduler wants for the next step.
+    fn draft(&mut self) {
+        let asks = self.scheduler.decide_drafts();
+        if !asks.is_empty() {
+            let drafts = self.backend.draft(&asks);
+            drop(asks);
+            self.scheduler.drafted(drafts);
         }
     }
 
@@ -283,9 +311,11 @@ impl Worker {
         let result = self.backend.collect();
         let now = Instant::now();
         let took = now.duration_since(std::mem::replace(&mut self.busy_since, now));
+        let round = now.duration_since(std::mem::replace(&mut self.round_since, now));
         match result {
             Ok(output) => {
                 let work = self.scheduler.collected(output);
+                self.scheduler.took(round);
                 self.costs.observe(work, took);
                 self.meter.step(work, took);
             }
@@ -357,24 +387,6 @@ fn start_error(thread: JoinHandle<Result<(), StartError>>) -> StartError {
         Ok(Ok(())) => StartError::Panicked { detail: "it ended early".to_owned() },
         Err(panic) => StartError::Panicked { detail: panic_text(panic.as_ref()).to_owned() },
     }
-}
-
-/// Facts of the model and bounds of the scheduler, under the KV budget.
-fn limits(info: &ModelInfo, options: &EngineOptions) -> Result<(ModelInfo, Limits), StartError> {
-    let mut info = info.clone();
-    if let Some(n_tokens) = options.n_budget_tokens(&info)? {
-        info.n_context = info.n_context.min(n_tokens);
-    }
-    let limits = Limits {
-        n_step_tokens: options.token_budget,
-        n_rows: options.n_rows_max,
-        kv_bytes: options.kv_budget(&info).unwrap_or(usize::MAX),
-        kept_bytes: options.kept_budget(&info),
-        n_kv_growth: N_KV_GROWTH,
-        n_block: options.n_block,
-        n_snapshot_gap: options.n_snapshot_gap,
-    };
-    Ok((info, limits))
 }
 
 /// What a panic said.

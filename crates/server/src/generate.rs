@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
-use tokbar_chat::{AnswerRules, OutputOptions, OutputReader, Prompt, PromptError, StopStrings, Tool};
+use tokbar_chat::{AnswerRules, OutputOptions, OutputReader, Prompt, PromptError, Specials, StopStrings, Tool};
 use tokbar_engine::{Request, SamplingError, SamplingOptions, SubmitError, TokenId};
 
 use crate::generation::Generation;
@@ -29,6 +29,8 @@ pub struct Job {
     pub scope: Scope,
     /// What each continuation must look like.
     pub rules: AnswerRules,
+    /// Text that the continuations may repeat; it makes them faster where they do.
+    pub prediction: Option<String>,
 }
 
 /// Which tokens are reported and which end the output.
@@ -59,6 +61,7 @@ pub async fn start(state: &ServerState, model: &Arc<ServedModel>, job: Job) -> R
         _ => None,
     };
     let prompts = tokenize(state, model, std::mem::take(&mut job.prompts)).await?;
+    let prediction = tokenize_prediction(state, model, job.prediction.take()).await?;
     if tools.is_some() && prompts.iter().any(Vec::is_empty) {
         let detail =
             "the chat template wrote nothing for this conversation; check its messages and chat_template_kwargs";
@@ -71,7 +74,8 @@ pub async fn start(state: &ServerState, model: &Arc<ServedModel>, job: Job) -> R
     for prompt in prompts {
         let prompt: Arc<[TokenId]> = prompt.into();
         for choice_idx in 0..job.n_choices {
-            let request = request(model, &job, &prompt, choice_idx as u64);
+            let request =
+                Request { prediction: prediction.clone(), ..request(model, &job, &prompt, choice_idx as u64) };
             let outputs = model.engine.submit(request).map_err(|error| refusal(state, error))?;
             let reader = reader(model, job.stop.clone(), &prompt, tools.as_deref());
             generations.push(Generation::new(outputs, prompt.clone(), reader, ends(model, &job)));
@@ -100,6 +104,21 @@ async fn tokenize(
         prompts.into_iter().map(tokens).collect::<Result<_, _>>()
     };
     state.text_jobs.run(work).await?.map_err(prompt_refusal)
+}
+
+/// Tokens that the output may repeat, no more than the context holds.
+async fn tokenize_prediction(
+    state: &ServerState,
+    model: &Arc<ServedModel>,
+    prediction: Option<String>,
+) -> Result<Vec<TokenId>, ApiError> {
+    let Some(prediction) = prediction else { return Ok(Vec::new()) };
+    let text = model.text.clone();
+    let work = move || text.tokenizer.encode(&prediction, Specials::Omit);
+    let tokens = state.text_jobs.run(work).await?;
+    let mut tokens = tokens.map_err(|error| ApiError::invalid("prediction", format!("cannot be used: {error}")))?;
+    tokens.truncate(model.engine.info().n_context);
+    Ok(tokens)
 }
 
 fn prompt_refusal(error: PromptError) -> ApiError {

@@ -117,7 +117,7 @@ impl Generation {
         self.scores.push(score, &reading.text);
         if reading.is_stopped {
             let reason = reader.stop_reason();
-            let usage = Usage { n_prompt: self.prompt.len(), n_cached: 0, n_output: self.n_output };
+            let usage = Usage { n_prompt: self.prompt.len(), n_output: self.n_output, ..Usage::default() };
             let stop_string = reading.stop_string.take();
             self.show(reading);
             return self.end(Update::Finish { reason, usage, stop_string });

@@ -129,6 +129,7 @@ impl Talk<'_> {
             stop: StopStrings::new(Vec::new())?,
             scope: Scope::default(),
             rules: AnswerRules::default(),
+            prediction: None,
         })
     }
 }

@@ -66,6 +66,32 @@ fn bench_refuses_what_the_context_cannot_hold() {
 }
 
 #[test]
+fn a_draft_model_changes_no_word_of_the_answer() {
+    let model = model();
+    let question = ["run", &model, "What is the capital of France?", "--temperature", "0", "--max-tokens", "24"];
+    let drafted = [&question[..], &["--draft-model", &model, "--num-draft-tokens", "3"]].concat();
+    assert_eq!(stdout(&drafted).trim(), "The capital of France is Paris.");
+}
+
+#[test]
+fn draft_models_that_do_not_fit_are_refused() {
+    let other = crate::testbed::testkit().join("gemma-3-270m");
+    let other = other.to_str().expect("a UTF-8 path");
+    let cases = [
+        (vec!["--draft-model", other], "cannot draft for"),
+        (vec!["--speculation", "draft"], "needs --draft-model"),
+        (vec!["--draft-model", other, "--speculation", "off"], "is not used with this --speculation"),
+        (vec!["--draft-model", "/nowhere"], "/nowhere"),
+    ];
+    for (options, expected) in cases {
+        let output = tokbar(&[&["run", &model(), "hi"][..], &options].concat());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains(expected), "{said}");
+    }
+}
+
+#[test]
 fn an_explicit_busy_port_names_its_holder() {
     let held = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
     let port = held.local_addr().expect("an address").port().to_string();

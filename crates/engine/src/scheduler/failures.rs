@@ -27,6 +27,7 @@ impl Scheduler {
     /// The oldest step in flight failed; the caches of its sequences are lost. Blocks kept of them are of earlier steps.
     pub(crate) fn collect_failed(&mut self, error: &StepError) {
         let is_retried = matches!(error, StepError::OutOfMemory { .. });
+        self.speculator.failed();
         for planned in self.in_flight.pop_front().unwrap_or_default() {
             let sequence = self.sequence_mut(planned.id);
             sequence.n_rows_in_flight -= 1;
@@ -112,6 +113,9 @@ impl Scheduler {
     /// Takes the newest step back and names its sequences.
     fn retract(&mut self) -> Vec<SequenceId> {
         let planned_rows = self.in_flight.pop_back().unwrap_or_default();
+        if !planned_rows.is_empty() {
+            self.speculator.retracted();
+        }
         for planned in &planned_rows {
             let sequence = self.sequence_mut(planned.id);
             sequence.retract_row(planned);

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tokbar_engine::{
@@ -174,4 +175,82 @@ fn rows_with_drafts_that_do_not_fit_are_refused() {
     backend.submit(&Step { rows: vec![row(id, 0, RowInput::Tokens(vec![1, 2]), output)] }).unwrap();
     let next = row(id, 2, RowInput::Pending, RowOutput::sample(0.0));
     assert!(backend.submit(&Step { rows: vec![next] }).is_err(), "no token can hang on a draft's fate");
+}
+
+/// Tokens drawn against what the scores say, over all tokens that are expected at least five times.
+fn chi_square(drawn: &[TokenId], probabilities: &BTreeMap<TokenId, f32>) -> (f64, f64) {
+    let n = drawn.len() as f64;
+    let (mut sum, mut n_cells, mut rest) = (0.0, 0.0, (0.0, n));
+    for (token, probability) in probabilities {
+        let expected = f64::from(*probability) * n;
+        if expected < 5.0 {
+            rest.0 += expected;
+            continue;
+        }
+        let n_drawn = drawn.iter().filter(|other| *other == token).count() as f64;
+        rest.1 -= n_drawn;
+        sum += (n_drawn - expected).powi(2) / expected;
+        n_cells += 1.0;
+    }
+    if rest.0 >= 5.0 {
+        sum += (rest.1 - rest.0).powi(2) / rest.0;
+        n_cells += 1.0;
+    }
+    // Wilson and Hilferty 1931: the 99.9th percentile for n_cells - 1 degrees of freedom.
+    let degrees = n_cells - 1.0_f64;
+    let spread = 2.0 / (9.0 * degrees);
+    (sum, degrees * (1.0 - spread + 3.09 * spread.sqrt()).powi(3))
+}
+
+/// Low enough for some tokens to be likely.
+const TEMPERATURE: f32 = 0.2;
+
+/// What the model says of each token after `prompt`.
+fn probabilities(backend: &mut MlxBackend, prompt: &[TokenId]) -> BTreeMap<TokenId, f32> {
+    let all = SamplingOptions { n_logprobs: Some(67), ..SamplingOptions::default() };
+    let id = open(backend, 9000, prompt, &all);
+    let input = RowInput::Tokens(prompt.to_vec());
+    backend.submit(&Step { rows: vec![row(id, 0, input, RowOutput::sample(0.0))] }).unwrap();
+    let top = backend.collect().unwrap().rows.remove(0).tokens.remove(0).top;
+    backend.close(id);
+    let weights = top.into_iter().map(|(token, logprob)| (token, (logprob / TEMPERATURE).exp()));
+    let weights: BTreeMap<_, _> = weights.collect();
+    let total: f32 = weights.values().sum();
+    weights.into_iter().map(|(token, weight)| (token, weight / total)).collect()
+}
+
+#[test]
+fn sampled_tokens_are_distributed_as_the_model_says_with_drafts() {
+    let mut backend = backend("llama_gqa");
+    let prompt = prompt("distribution", 4);
+    let first = probabilities(&mut backend, &prompt);
+    // A likely draft, so that the second place is reached often.
+    let draft = *first.iter().max_by(|a, b| a.1.total_cmp(b.1)).unwrap().0;
+    let second = probabilities(&mut backend, &[&prompt[..], &[draft]].concat());
+    let warm = SamplingOptions { temperature: TEMPERATURE, ..SamplingOptions::default() };
+    let mut numbers = uniforms("distribution draws");
+    let (mut drawn_first, mut drawn_second) = (Vec::new(), Vec::new());
+    for _ in 0..40 {
+        let rows = (0..60).map(|id| {
+            let id = open(&mut backend, id, &prompt, &warm);
+            let input = RowInput::Tokens([&prompt[..], &[draft]].concat());
+            let draws = [numbers.next().unwrap(), numbers.next().unwrap()].map(Draw::free).to_vec();
+            row(id, 0, input, RowOutput::Sample { draws })
+        });
+        let step = Step { rows: rows.collect() };
+        backend.submit(&step).unwrap();
+        for result in backend.collect().unwrap().rows {
+            drawn_first.push(result.tokens[0].token);
+            drawn_second.extend(result.tokens.get(1).map(|score| score.token));
+            backend.close(result.sequence);
+        }
+    }
+    for (drawn, expected) in [(&drawn_first, &first), (&drawn_second, &second)] {
+        let (sum, bound) = chi_square(drawn, expected);
+        println!("chi-square {sum:.1} of {} tokens, below {bound:.1} in 999 of 1000 cases", drawn.len());
+        assert!(sum < bound, "{sum} over {bound}: {} tokens", drawn.len());
+    }
+    // The test can tell: the second place is no copy of the first.
+    let (sum, bound) = chi_square(&drawn_first, &second);
+    assert!(sum > bound, "{sum} under {bound}");
 }

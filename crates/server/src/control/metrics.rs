@@ -47,6 +47,11 @@ const METRICS: &[Metric] = &[
     Metric { name: "kv_disk_refused_total", kind: "counter", help: "Records that the model did not take.", value: |s| s.tier.n_refused as f64 },
     Metric { name: "kv_disk_skipped_total", kind: "counter", help: "Records on disk that are damaged, cut short or foreign.", value: |s| s.tier.flaws.n_all() as f64 },
     Metric { name: "kv_disk_errors_total", kind: "counter", help: "Times that the disk failed.", value: |s| s.tier.n_errors as f64 },
+    Metric { name: "draft_rounds_total", kind: "counter", help: "Rows that verified drafts.", value: |s| s.drafts.n_verified as f64 },
+    Metric { name: "draft_tokens_total", kind: "counter", help: "Drafts verified.", value: |s| s.drafts.n_drafted as f64 },
+    Metric { name: "draft_tokens_accepted_total", kind: "counter", help: "Drafts that were right.", value: |s| s.drafts.n_accepted as f64 },
+    Metric { name: "draft_acceptance_rate", kind: "gauge", help: "Drafts that were right, of all verified.", value: |s| s.drafts.acceptance_rate() },
+    Metric { name: "draft_accepted_length_mean", kind: "gauge", help: "Tokens of a row that verified drafts, on average.", value: |s| s.drafts.mean_accepted_length() },
 ];
 
 /// Every figure of every model, labelled with the model's id.

@@ -56,6 +56,7 @@ fn a_whole_answer_has_openais_shape() {
         "usage": {
             "prompt_tokens": n_prompt, "completion_tokens": n_output, "total_tokens": n_prompt + n_output,
             "prompt_tokens_details": { "cached_tokens": 0 },
+            "completion_tokens_details": { "accepted_prediction_tokens": 0, "rejected_prediction_tokens": 0 },
         },
     });
     assert_eq!(answer, expected);
@@ -82,6 +83,7 @@ fn a_stream_has_role_deltas_finish_and_usage() {
     let usage = json!({
         "prompt_tokens": n_prompt, "completion_tokens": 4, "total_tokens": n_prompt + 4,
         "prompt_tokens_details": { "cached_tokens": 0 },
+        "completion_tokens_details": { "accepted_prediction_tokens": 0, "rejected_prediction_tokens": 0 },
     });
     let expected = [
         choice(json!({ "role": "assistant", "content": "" }), Value::Null),
@@ -93,6 +95,20 @@ fn a_stream_has_role_deltas_finish_and_usage() {
     assert_eq!(chunks, expected);
     let plain = server.post(PATH, &hello(json!({ "stream": true }))).chunks();
     assert!(plain.iter().all(|chunk| chunk.get("usage").is_none()), "{plain:?}");
+}
+
+#[test]
+fn a_prediction_changes_no_word_of_the_answer() {
+    let server = TestServer::replying("one two three four five six seven eight");
+    let plain = server.post(PATH, &hello(json!({}))).ok();
+    let texts = [json!("one two three"), json!([{ "type": "text", "text": "one two" }, { "text": "nine" }]), json!("")];
+    for content in texts {
+        let call = hello(json!({ "prediction": { "type": "content", "content": content } }));
+        let answer = server.post(PATH, &call).ok();
+        assert_eq!(answer["choices"], plain["choices"]);
+        let details = &answer["usage"]["completion_tokens_details"];
+        assert!(details["accepted_prediction_tokens"].is_u64() && details["rejected_prediction_tokens"].is_u64());
+    }
 }
 
 #[test]

@@ -190,6 +190,13 @@ fn fields_that_cannot_be_used() {
         (json!({ "logit_bias": { "99999": 1 } }), (400, bad, "logit_bias", "99999")),
         (json!({ "top_logprobs": 3 }), (400, bad, "top_logprobs", "logprobs: true")),
         (json!({ "logprobs": true, "top_logprobs": 21 }), (400, bad, "top_logprobs", "between 0 and 20")),
+        (json!({ "prediction": "x" }), (400, bad, "prediction", "must be an object")),
+        (json!({ "prediction": { "type": "image" } }), (400, bad, "prediction.type", "must be \"content\"")),
+        (json!({ "prediction": { "type": "content" } }), (400, bad, "prediction.content", "a string or an array")),
+        (
+            json!({ "prediction": { "type": "content", "content": [{ "type": "text" }] } }),
+            (400, bad, "prediction.content", "a string or an array"),
+        ),
         (json!({ "tools": [{ "type": "function" }] }), (400, bad, "tools[0].function", "is required")),
         (json!({ "tools": [{ "function": { "name": 4 } }] }), (400, bad, "tools[0].function.name", "a string")),
     ];

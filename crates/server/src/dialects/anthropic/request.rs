@@ -49,7 +49,8 @@ pub fn parse(state: &ServerState, body: Value) -> Result<Call, ApiError> {
     let is_stream = fields.flag("stream")?.unwrap_or(false);
     let sampling = sampling(&mut fields, &model.defaults)?;
     let (prompt, rules) = prompt(&mut fields)?;
-    let job = Job { prompts: vec![prompt], n_choices: 1, sampling, max_tokens, stop, scope: Scope::default(), rules };
+    let scope = Scope::default();
+    let job = Job { prompts: vec![prompt], n_choices: 1, sampling, max_tokens, stop, scope, rules, prediction: None };
     Ok(Call { model, job, delivery: if is_stream { Delivery::Stream } else { Delivery::Whole } })
 }
 

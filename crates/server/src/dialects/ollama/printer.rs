@@ -48,7 +48,8 @@ pub async fn answer(state: &ServerState, call: Call, head: Head) -> Result<Respo
     let Some(prompt) = call.prompt else { return Ok(Json(head.loaded()).into_response()) };
     let Options { sampling, max_tokens, stop } = call.options;
     let rules = AnswerRules { form: call.form, ..AnswerRules::default() };
-    let job = Job { prompts: vec![prompt], n_choices: 1, sampling, max_tokens, stop, scope: Scope::default(), rules };
+    let scope = Scope::default();
+    let job = Job { prompts: vec![prompt], n_choices: 1, sampling, max_tokens, stop, scope, rules, prediction: None };
     let updates = updates(generate::start(state, &call.model, job).await?, state.options.call_timeout);
     match call.delivery {
         Delivery::Whole => whole(head, updates).await,

@@ -94,6 +94,7 @@ fn parse(state: &ServerState, body: Value) -> Result<Call, ApiError> {
         stop: parameters::stop(&mut fields)?,
         scope: Scope { ignore_eos: ignore_eos.unwrap_or(false), score_prompt: false },
         rules: AnswerRules::default(),
+        prediction: parameters::prediction(&mut fields)?,
     };
     let timeout = parameters::timeout(&mut fields, state)?;
     Ok(Call { delivery: parameters::delivery(&mut fields)?, model, job, logprobs, timeout })

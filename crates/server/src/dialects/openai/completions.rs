@@ -91,6 +91,7 @@ fn parse(state: &ServerState, body: Value) -> Result<Call, ApiError> {
         stop: parameters::stop(&mut fields)?,
         scope: Scope { ignore_eos: ignore_eos.unwrap_or(false), score_prompt },
         rules: AnswerRules::default(),
+        prediction: None,
     };
     let is_infill = job.prompts.iter().any(|prompt| matches!(prompt, Prompt::Infill { .. }));
     if is_infill && echo == Echo::Sent {

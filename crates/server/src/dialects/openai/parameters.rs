@@ -80,6 +80,32 @@ pub fn max_tokens(fields: &mut Fields, name: &str, n_min: i64) -> Result<Option<
     Ok(n_tokens.and_then(|n_tokens| usize::try_from(n_tokens).ok()))
 }
 
+/// Text that the answer may repeat: `prediction: {type: "content", content}`, where the content is a string or text parts.
+///
+/// # Errors
+/// When it is of another type.
+pub fn prediction(fields: &mut Fields) -> Result<Option<String>, ApiError> {
+    let Some(mut prediction) = fields.object("prediction")? else { return Ok(None) };
+    let kind = prediction.required_string("type")?;
+    if kind != "content" {
+        let detail = format!("must be \"content\", not {kind:?}");
+        return Err(ApiError::invalid(prediction.path("type"), detail));
+    }
+    let path = prediction.path("content");
+    match prediction.take("content") {
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(Value::Array(parts)) => {
+            parts.iter().map(|part| text_part(part, &path)).collect::<Result<_, _>>().map(Some)
+        }
+        other => Err(must_be(path, "a string or an array of text parts", &other.unwrap_or(Value::Null))),
+    }
+}
+
+fn text_part<'a>(part: &'a Value, path: &str) -> Result<&'a str, ApiError> {
+    let text = part.get("text").and_then(Value::as_str);
+    text.ok_or_else(|| must_be(path.to_owned(), "a string or an array of text parts", part))
+}
+
 /// A count of choices.
 ///
 /// # Errors

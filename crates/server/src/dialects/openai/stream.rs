@@ -3,7 +3,7 @@
 use tokbar_engine as engine;
 
 use super::error;
-use super::wire::{PromptDetails, Usage};
+use super::wire::{CompletionDetails, PromptDetails, Usage};
 use crate::{ApiError, sse};
 
 /// The last frame of a stream that ended well.
@@ -23,12 +23,14 @@ pub struct Tally {
     n_prompt: usize,
     n_cached: usize,
     n_output: usize,
+    n_drafted: usize,
+    n_accepted: usize,
 }
 
 impl Tally {
     /// For prompts with `n_choices` sequences each.
     pub fn new(n_choices: usize) -> Self {
-        Self { n_choices, n_prompt: 0, n_cached: 0, n_output: 0 }
+        Self { n_choices, n_prompt: 0, n_cached: 0, n_output: 0, n_drafted: 0, n_accepted: 0 }
     }
 
     /// Adds a sequence that has ended; a prompt counts with its first choice only.
@@ -38,6 +40,8 @@ impl Tally {
             self.n_cached += usage.n_cached;
         }
         self.n_output += usage.n_output;
+        self.n_drafted += usage.n_drafted;
+        self.n_accepted += usage.n_accepted;
     }
 
     /// As OpenAI writes it.
@@ -47,6 +51,10 @@ impl Tally {
             completion_tokens: self.n_output,
             total_tokens: self.n_prompt + self.n_output,
             prompt_tokens_details: PromptDetails { cached_tokens: self.n_cached },
+            completion_tokens_details: CompletionDetails {
+                accepted_prediction_tokens: self.n_accepted,
+                rejected_prediction_tokens: self.n_drafted - self.n_accepted,
+            },
         }
     }
 }

@@ -40,6 +40,8 @@ pub struct Usage {
     pub total_tokens: usize,
     /// How the prompt's tokens came.
     pub prompt_tokens_details: PromptDetails,
+    /// How the answer's tokens came.
+    pub completion_tokens_details: CompletionDetails,
 }
 
 /// How the prompt's tokens came.
@@ -47,6 +49,15 @@ pub struct Usage {
 pub struct PromptDetails {
     /// Taken from the cache of earlier calls.
     pub cached_tokens: usize,
+}
+
+/// How the answer's tokens came.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct CompletionDetails {
+    /// Drafts, of a prediction or of the server's own, that became part of the answer.
+    pub accepted_prediction_tokens: usize,
+    /// Drafts that did not. Unlike at OpenAI they are no part of `completion_tokens`.
+    pub rejected_prediction_tokens: usize,
 }
 
 /// One choice of a chat answer.

@@ -91,6 +91,7 @@ pub fn parse(state: &ServerState, body: Value, caller: &Caller) -> Result<Call, 
         stop: parameters::stop(&mut fields)?,
         scope: Scope::default(),
         rules,
+        prediction: None,
     };
     let outline = Outline {
         id: ids::unique("resp_"),
