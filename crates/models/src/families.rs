@@ -19,6 +19,9 @@ mod gemma3_text;
 mod glm4;
 mod glm4_moe;
 mod granite;
+#[cfg(test)]
+#[path = "families/hybrid_tests.rs"]
+pub mod hybrid;
 mod llama;
 mod minimax;
 mod ministral3;
@@ -92,6 +95,8 @@ pub const FAMILIES: &[Family] = &[
     Family { name: "qwen3_moe", aliases: &[], load: qwen3_moe::load },
     Family { name: "seed_oss", aliases: &[], load: seed_oss::load },
     Family { name: "smollm3", aliases: &[], load: smollm3::load },
+    #[cfg(test)]
+    Family { name: "hybrid_test", aliases: &[], load: hybrid::load },
 ];
 
 /// The family of a `model_type`.

@@ -178,3 +178,6 @@ fn mismatch(detail: String) -> StepError {
 #[cfg(test)]
 #[path = "kept_tests.rs"]
 mod tests;
+#[cfg(test)]
+#[path = "traffic_tests.rs"]
+mod traffic_tests;
