@@ -54,38 +54,30 @@ pub trait Backend {
     ///
     /// # Errors
     /// When the sequence does not hold the positions.
-    fn keep(&mut self, _id: SequenceId, _block: BlockId, _positions: Range<usize>) -> Result<(), StepError> {
-        Err(StepError::Device { detail: "this backend keeps no blocks".to_owned() })
-    }
+    fn keep(&mut self, id: SequenceId, block: BlockId, positions: Range<usize>) -> Result<(), StepError>;
 
     /// Keeps the state of the layers that cannot be cut back (recurrent, sliding window), as it is after all positions
     /// submitted so far.
     ///
     /// # Errors
     /// When the sequence is not open.
-    fn snapshot(&mut self, _id: SequenceId, _snapshot: SnapshotId) -> Result<(), StepError> {
-        Err(StepError::Device { detail: "this backend keeps no snapshots".to_owned() })
-    }
+    fn snapshot(&mut self, id: SequenceId, snapshot: SnapshotId) -> Result<(), StepError>;
 
     /// Lets kept state go. Open sequences that started from it go on; unknown ids are ignored.
-    fn forget(&mut self, _kept: &[Kept]) {}
+    fn forget(&mut self, kept: &[Kept]);
 
     /// Kept state as bytes that [`import`](Backend::import) takes, in this or a later process with the same
     /// [`ModelInfo::fingerprint`]. Waits for the device.
     ///
     /// # Errors
     /// When the id is unknown or the device failed.
-    fn export(&mut self, _kept: Kept) -> Result<Vec<u8>, StepError> {
-        Err(StepError::Device { detail: "this backend exports nothing".to_owned() })
-    }
+    fn export(&mut self, kept: Kept) -> Result<Vec<u8>, StepError>;
 
     /// Brings exported state back under a new id. The bytes may come from anywhere: they are checked.
     ///
     /// # Errors
     /// When they do not fit the model, or memory runs out; nothing is kept then.
-    fn import(&mut self, _kept: Kept, _bytes: &[u8]) -> Result<(), StepError> {
-        Err(StepError::Device { detail: "this backend imports nothing".to_owned() })
-    }
+    fn import(&mut self, kept: Kept, bytes: &[u8]) -> Result<(), StepError>;
 }
 
 /// A sequence that wants drafts. No row of it is in flight.

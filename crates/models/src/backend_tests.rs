@@ -7,6 +7,7 @@ use tokbar_engine::{
 
 use super::MlxBackend;
 use crate::fixtures::{Fixture, uniforms};
+use crate::flight::step_error;
 use crate::load::{LoadOptions, Precision};
 use crate::mx;
 
@@ -197,6 +198,20 @@ fn closing_frees_the_cache() {
     let n_cache_bytes = tokens.len() * backend.info.kv_bytes_per_token;
     mx::clear_cache().unwrap();
     assert!(mx::memory().0 < 20 * n_cache_bytes, "20 caches of {n_cache_bytes} bytes are gone");
+}
+
+#[test]
+fn what_the_allocator_refuses_is_out_of_memory() {
+    let cases = [
+        ("[malloc] Unable to allocate 4096 bytes.", true),
+        ("[metal::malloc] Attempting to allocate 9 bytes which is greater than the maximum allowed buffer size", true),
+        ("cudaMallocAsync(&data, size, stream) failed: out of memory", true),
+        ("[matmul] Last dimension of first input does not match", false),
+    ];
+    for (what, is_memory) in cases {
+        let error = step_error(mx::Error { what: what.to_owned() });
+        assert_eq!(matches!(error, StepError::OutOfMemory { .. }), is_memory, "{what}");
+    }
 }
 
 #[test]

@@ -37,7 +37,8 @@ pub struct Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// Whether the allocator refused.
+    /// Whether the allocator refused. Not all refusals get here: MLX's CPU backend crashes when the system grants no memory,
+    /// and Metal ends the process when a command buffer fails that runs already. Memory must be admitted beforehand.
     pub fn is_out_of_memory(&self) -> bool {
         let what = self.what.to_ascii_lowercase();
         what.contains("malloc") || what.contains("out of memory") || what.contains("allocate")

@@ -26,7 +26,13 @@ pub fn fixture() -> Fixture {
         fixture.tensors.retain(|tensor| !tensor.name.starts_with(&format!("{path}self_attn")));
         for name in ["gate_proj", "in_proj", "out_proj"] {
             let name = format!("{path}recurrence.{name}.weight");
-            fixture.tensors.push(Tensor { name, shape: vec![48, 48], kind: "matrix".into(), quantize: None });
+            fixture.tensors.push(Tensor {
+                name,
+                shape: vec![48, 48],
+                kind: "matrix".into(),
+                quantize: None,
+                fp8: false,
+            });
         }
     }
     fixture

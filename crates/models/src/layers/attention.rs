@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::cache::rotating::Held;
 use crate::cache::{Stored, Stretch};
 use crate::mx::{self, Array, Cut, Mask, Result};
 use crate::pass::{Pass, PassRow, Span};
@@ -71,18 +72,17 @@ impl Sdpa {
     ///
     /// All rows write before any reads: rows may share storage, and what has been read cannot be written in place.
     pub fn forward(&self, heads: &Heads, pass: &mut Pass<'_>) -> Result<Array> {
-        let AttentionShape { n_heads, n_kv_heads, head_dim, .. } = self.shape;
+        let AttentionShape { n_heads, n_kv_heads, .. } = self.shape;
         let part = |start, stop| mx::slice(&heads.qk, &[Cut { axis: 1, start, stop }]);
         let queries = part(0, n_heads)?;
         let kv = mx::concatenate(&[&part(n_heads, n_heads + n_kv_heads)?, &heads.values], 1)?;
+        if kv.dim(0) as usize == pass.n_rows() {
+            return self.singles(&queries, &kv, pass);
+        }
         let mut held = Vec::with_capacity(pass.n_rows());
         for row_idx in 0..pass.n_rows() {
             let row = pass.row(row_idx);
-            let kv = if row.len == 1 {
-                mx::reshape(&rows(&kv, row)?, &[2 * n_kv_heads, 1, head_dim])?
-            } else {
-                mx::transpose_axes(&rows(&kv, row)?, &[1, 0, 2])?
-            };
+            let kv = mx::transpose_axes(&rows(&kv, row)?, &[1, 0, 2])?;
             held.push(row.cache.append(self.layer_idx, &kv)?);
         }
         let mut outputs = Vec::with_capacity(pass.n_rows());
@@ -90,15 +90,62 @@ impl Sdpa {
             let row = pass.row(row_idx);
             let queries = rows(&queries, row)?;
             let offset = row.offset;
-            let stretches = match held {
-                Some(held) => vec![Stretch::of_window(&held)?],
-                None => row.cache.stretches(self.layer_idx)?,
-            };
+            let stretches = self.stretches(held, row)?;
             outputs.push(self.row(&queries, &stretches, offset, pass)?);
         }
-        match outputs.as_slice() {
-            [output] => Ok(output.clone()),
-            outputs => mx::concatenate(&outputs.iter().collect::<Vec<_>>(), 0),
+        joined(&outputs, 0)
+    }
+
+    /// One token a row: `[T, Hq, D]` queries and `[T, 2 Hk, D]` keys and values. A batch of short sequences costs what its
+    /// number of operations costs, so that views of all rows are made at once.
+    fn singles(&self, queries: &Array, kv: &Array, pass: &mut Pass<'_>) -> Result<Array> {
+        let AttentionShape { n_heads, n_kv_heads, head_dim, scale, window } = self.shape;
+        let n_rows = pass.n_rows() as i32;
+        let is_fused = self.kernels == Kernels::Fused;
+        let nth = |array: &Array, row_idx: usize, n: i32| match n_rows {
+            1 => Ok(array.clone()),
+            _ => mx::slice(array, &[Cut { axis: 0, start: row_idx as i32 * n, stop: (row_idx as i32 + 1) * n }]),
+        };
+        let kv = mx::reshape(kv, &[n_rows * 2 * n_kv_heads, 1, head_dim])?;
+        let mut held = Vec::with_capacity(pass.n_rows());
+        for row_idx in 0..pass.n_rows() {
+            held.push(pass.row(row_idx).cache.append(self.layer_idx, &nth(&kv, row_idx, 2 * n_kv_heads)?)?);
+        }
+        let by_key = mx::reshape(queries, &[n_rows * n_kv_heads, n_heads / n_kv_heads, head_dim])?;
+        let by_row = mx::reshape(queries, &[n_rows, n_heads, 1, head_dim])?;
+        let mut outputs = Vec::with_capacity(pass.n_rows());
+        for (row_idx, held) in held.into_iter().enumerate() {
+            let row = pass.row(row_idx);
+            let stretches = self.stretches(held, row)?;
+            // The newest window of a rotating cache may be longer than what one query sees.
+            let first = window.map_or(0, |window| (row.offset + 1).saturating_sub(window));
+            assert!(stretches.first().is_some_and(|stretch| stretch.range.start >= first), "a window is too long");
+            let out = match if is_fused { whole(&stretches)? } else { None } {
+                Some((keys, values)) => {
+                    let (keys, values) = (mx::expand_dims(&keys, 0)?, mx::expand_dims(&values, 0)?);
+                    mx::attention(&nth(&by_row, row_idx, 1)?, &keys, &values, scale, Mask::All)?
+                }
+                None => {
+                    let mut queries = nth(&by_key, row_idx, n_kv_heads)?;
+                    if is_fused {
+                        queries = mx::multiply(&queries, &mx::cast(&mx::scalar(scale), queries.dtype())?)?;
+                    }
+                    self.attend(&queries, &stretches, None)?
+                }
+            };
+            outputs.push(out);
+        }
+        if is_fused && outputs.iter().any(|out| out.ndim() != outputs[0].ndim()) {
+            outputs = outputs.iter().map(|out| mx::reshape(out, &[1, n_heads, 1, head_dim])).collect::<Result<_>>()?;
+        }
+        mx::reshape(&joined(&outputs, 0)?, &[n_rows, n_heads * head_dim])
+    }
+
+    /// What a row's queries read.
+    fn stretches(&self, held: Option<Held>, row: &PassRow<'_>) -> Result<Vec<Stretch>> {
+        match held {
+            Some(held) => Ok(vec![Stretch::of_window(&held)?]),
+            None => row.cache.stretches(self.layer_idx),
         }
     }
 
@@ -144,11 +191,6 @@ impl Sdpa {
         let AttentionShape { n_heads, n_kv_heads, head_dim, window, .. } = self.shape;
         let n_q = queries.dim(0) as usize;
         let group = n_heads / n_kv_heads;
-        if n_q == 1 {
-            let queries = mx::reshape(queries, &[n_kv_heads, group, head_dim])?;
-            let out = self.attend(&queries, stretches, None)?;
-            return mx::reshape(&out, &[1, n_heads * head_dim]);
-        }
         // [Hk, G, L, D]
         let queries = mx::reshape(queries, &[n_q as i32, n_kv_heads, group, head_dim])?;
         let queries = mx::transpose_axes(&queries, &[1, 2, 0, 3])?;
@@ -168,11 +210,7 @@ impl Sdpa {
             let out = mx::reshape(&out, &[n_kv_heads, group, n_block, head_dim])?;
             blocks.push(mx::transpose_axes(&out, &[2, 0, 1, 3])?);
         }
-        let out = match blocks.as_slice() {
-            [block] => block.clone(),
-            blocks => mx::concatenate(&blocks.iter().collect::<Vec<_>>(), 0)?,
-        };
-        mx::reshape(&out, &[n_q as i32, n_heads * head_dim])
+        mx::reshape(&joined(&blocks, 0)?, &[n_q as i32, n_heads * head_dim])
     }
 
     /// `[Hk, G L, D]` queries over all positions of the stretches; `mask` is `[L, S]`.
@@ -255,3 +293,7 @@ fn clip(stretches: &[Stretch], range: &Range<usize>) -> Result<Vec<Stretch>> {
     let overlapping = stretches.iter().filter(|s| s.range.start < range.end && s.range.end > range.start);
     overlapping.map(|stretch| stretch.clip(range)).collect()
 }
+
+#[cfg(test)]
+#[path = "attention_tests.rs"]
+mod tests;
