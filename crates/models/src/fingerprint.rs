@@ -45,7 +45,7 @@ pub fn fingerprint(traits: &Traits<'_>) -> LoadResult<String> {
     for (name, info) in files.infos() {
         digest.update(format!("\n{name:?} {info:?}").as_bytes());
     }
-    for path in files.paths() {
+    for path in &files.paths {
         sample(path, &mut digest).map_err(|source| LoadError::Read { path: path.clone(), source })?;
     }
     Ok(digest.finish().as_ref()[..16].iter().map(|byte| format!("{byte:02x}")).collect())

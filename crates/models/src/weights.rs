@@ -48,7 +48,8 @@ pub enum Kernels {
 
 /// The files of a checkpoint and what their headers declare.
 pub struct WeightFiles {
-    paths: Vec<PathBuf>,
+    /// In the order of their names.
+    pub paths: Vec<PathBuf>,
     infos: BTreeMap<String, TensorInfo>,
 }
 
@@ -83,11 +84,6 @@ impl WeightFiles {
         };
         let floats = [StoredDtype::BF16, StoredDtype::F16, StoredDtype::F32];
         floats.into_iter().max_by_key(|&dtype| n_bytes(dtype)).unwrap_or(StoredDtype::F32)
-    }
-
-    /// The files, in the order of their names.
-    pub fn paths(&self) -> &[PathBuf] {
-        &self.paths
     }
 
     /// Declared tensors.
