@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -27,7 +28,7 @@ pub fn run(args: &ServeArgs) -> Result<()> {
         tell(note);
     }
     let address = listener.local_addr().context("the socket has no address")?;
-    let models = Models::loading(args.model.model.clone());
+    let models = Models::loading(short_name(&args.model.model));
     let served = wiring::block_on(async {
         listener.set_nonblocking(true).context("the socket cannot be made async")?;
         let listener = tokio::net::TcpListener::from_std(listener).context("the socket cannot be made async")?;
@@ -65,6 +66,14 @@ fn keys(args: &ServeArgs) -> Result<Option<Keys>> {
         None => {}
     }
     Ok((!keys.0.is_empty()).then_some(keys))
+}
+
+/// What clients are told is loading: an id as it is, of a path only its end, as folders are nobody else's business.
+fn short_name(model: &str) -> String {
+    let path = Path::new(model);
+    let is_path = path.is_absolute() || path.exists();
+    let end = path.file_name().filter(|_| is_path).map(|name| name.to_string_lossy().into_owned());
+    end.unwrap_or_else(|| model.to_owned())
 }
 
 /// Whoever can reach the server can use the model: beyond this machine that takes a key, or the will to do without.

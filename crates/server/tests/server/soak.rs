@@ -84,6 +84,75 @@ fn a_call_that_takes_too_long_ends_with_an_error() {
     server.wait_ended(12);
 }
 
+/// Tokens of a second turn's prompt, and those of them that came from the cache.
+fn second_turn(server: &TestServer, path: &str, turns: [Value; 2]) -> (u64, u64) {
+    let [first, second] = turns;
+    server.post(path, &first).ok();
+    let usage = server.post(path, &second).ok()["usage"].clone();
+    let n = |value: &Value| value.as_u64().unwrap_or(0);
+    match path {
+        "/v1/messages" => {
+            let n_cached = n(&usage["cache_read_input_tokens"]);
+            (n(&usage["input_tokens"]) + n_cached, n_cached)
+        }
+        "/v1/responses" => (n(&usage["input_tokens"]), n(&usage["input_tokens_details"]["cached_tokens"])),
+        _ => (n(&usage["prompt_tokens"]), n(&usage["prompt_tokens_details"]["cached_tokens"])),
+    }
+}
+
+/// Agents send the whole conversation each turn, with marks that move and headers that change.
+#[test]
+fn second_turns_come_from_the_cache_but_for_their_tail() {
+    // What opens an answer is what stands before it later on.
+    let template = "{% for message in messages %}<|start|>{{ message.role }}\n{{ message.content }}<|end|>\n{% endfor %}\
+                    <|start|>assistant{{ '\n' }}";
+    let (reply, template) = (Some("It is blue."), Some(template));
+    let server = TestServer::start(Setup { reply, template, ..Setup::default() });
+    let long = "Rules of conduct. ".repeat(30);
+    let marked = |text: &str| json!([{ "type": "text", "text": text, "cache_control": { "type": "ephemeral" } }]);
+    let billing = |mark: &str| json!({ "type": "text", "text": format!("x-anthropic-billing-header: cch={mark};") });
+    let system = |mark: &str, left: usize| {
+        let text = format!("{long}\n<total_tokens>{left} tokens left</total_tokens>");
+        json!([billing(mark), { "type": "text", "text": text }])
+    };
+    let said = json!({ "role": "assistant", "content": "It is blue." });
+    let user = |content: Value| json!({ "role": "user", "content": content });
+    let chat = |role: &str, turns: Value| {
+        let mut messages = vec![json!({ "role": role, "content": long })];
+        messages.extend(turns.as_array().unwrap().clone());
+        json!({ "messages": messages, "max_tokens": 50 })
+    };
+    let cases = [
+        (
+            "/v1/messages",
+            [
+                json!({ "max_tokens": 50, "system": system("a1", 90), "messages": [user(marked("look"))] }),
+                json!({ "max_tokens": 50, "system": system("b2", 80),
+                "messages": [user(json!("look")), said, user(marked("again"))] }),
+            ],
+        ),
+        (
+            "/v1/chat/completions",
+            [
+                chat("system", json!([user(json!("gaze"))])),
+                chat("system", json!([user(json!("gaze")), said, user(json!("again"))])),
+            ],
+        ),
+        (
+            "/v1/responses",
+            [
+                json!({ "instructions": long, "input": "peer", "store": false }),
+                json!({ "instructions": long, "input": [user(json!("peer")), said, user(json!("again"))], "store": false }),
+            ],
+        ),
+    ];
+    for (path, turns) in cases {
+        let (n_prompt, n_cached) = second_turn(&server, path, turns);
+        let n_tail = server.tokens("<|end|>\n<|start|>user\nagain<|end|>\n<|start|>assistant\n").len() as u64 + 2;
+        assert!(n_prompt > 500 && n_prompt - n_cached <= n_tail, "{path}: {n_cached} of {n_prompt}");
+    }
+}
+
 /// Spreads fates without a clock or a random source.
 fn mix(client_idx: usize, call_idx: usize) -> usize {
     let mixed = (client_idx * 7919 + call_idx).wrapping_mul(0x9e37_79b9_7f4a_7c15_usize);
