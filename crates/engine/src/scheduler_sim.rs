@@ -8,7 +8,7 @@ use crate::fake::{FakeBackend, FakeOptions, Probe, expected_prompt_scores, expec
 use crate::plan::{Chore, Keep, Limits, Plan};
 use crate::scheduler::Scheduler;
 use crate::sequence::{Sequence, Standing};
-use crate::{Backend, FinishReason, Output, Request, SequenceId, StepError};
+use crate::{Backend, FinishReason, Output, Priority, Request, SequenceId, StepError};
 
 /// A scheduler and a fake backend, driven as the worker does but by hand.
 pub struct Sim {
@@ -86,6 +86,14 @@ impl Sim {
         self.take_events();
     }
 
+    pub fn pause_nth(&mut self, n: u64) {
+        self.scheduler.pause(SequenceId(n));
+    }
+
+    pub fn cancel_nth(&mut self, n: u64) {
+        self.scheduler.cancel(SequenceId(n));
+    }
+
     pub fn turns(&mut self, n: usize) {
         for _ in 0..n {
             self.turn();
@@ -97,7 +105,13 @@ impl Sim {
         let info = &self.fake.info;
         let longest_bytes = info.n_context * info.kv_bytes_per_token + 8 * info.snapshot_bytes;
         let has_room = self.limits.kv_bytes / 2 >= self.limits.n_rows * longest_bytes && self.fake.faults.is_empty();
-        let is_decoding = |s: &&Sequence| s.standing == Standing::Running && !s.is_paused && s.gap() == 1;
+        let waiting = self.scheduler.sequences.values().filter(|s| s.standing == Standing::Waiting);
+        let urgent = waiting.map(|s| s.priority).min().unwrap_or(Priority::Background);
+        let is_decoding = |s: &&Sequence| {
+            // Background ones may have to give their place up.
+            let is_safe = s.priority <= urgent;
+            s.standing == Standing::Running && !s.is_paused && s.gap() == 1 && is_safe
+        };
         let decoding = self.scheduler.sequences.values().filter(is_decoding);
         if has_room && self.fake.n_tokens_max.is_none() { decoding.map(Sequence::id).collect() } else { Vec::new() }
     }

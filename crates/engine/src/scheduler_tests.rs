@@ -3,9 +3,14 @@ use proptest::prelude::*;
 use crate::fake::{Call, Effect, FakeOptions, Fault};
 use crate::plan::Limits;
 use crate::{
-    Backend, FinishReason, ModelInfo, Output, Request, RowInput, SamplingOptions, SequenceId, Speculation, StepError,
+    Backend, FinishReason, ModelInfo, Output, Priority, Request, RowInput, SamplingOptions, SequenceId, Speculation,
+    StepError,
 };
 
+#[path = "scheduler/admission_tests.rs"]
+mod admission;
+#[path = "scheduler/prefix_tests.rs"]
+mod prefix;
 #[path = "scheduler_sim.rs"]
 pub(super) mod sim;
 
@@ -63,10 +68,23 @@ prop_compose! {
         (ignore_eos, score_prompt, has_penalty) in any::<(bool, bool, bool)>(),
         (temperature, seed) in (prop_oneof![Just(0.0f32), Just(0.8)], any::<u64>()),
         n_logprobs in prop::option::of(0usize..4),
+        (boundaries, is_background) in (prop::collection::btree_set(1usize..40, 0..4), any::<bool>()),
     ) -> Request {
+        let priority = if is_background { Priority::Background } else { Priority::Interactive };
+        let boundaries = boundaries.into_iter().filter(|at| *at <= prompt.len()).collect();
         let presence_penalty = if has_penalty { 0.5 } else { 0.0 };
         let sampling = SamplingOptions { temperature, seed, n_logprobs, presence_penalty, ..SamplingOptions::default() };
-        Request { prompt, sampling, max_tokens, stop_tokens, ignore_eos, score_prompt, ..Request::default() }
+        Request {
+            prompt,
+            sampling,
+            max_tokens,
+            stop_tokens,
+            ignore_eos,
+            score_prompt,
+            boundaries,
+            priority,
+            ..Request::default()
+        }
     }
 }
 
@@ -82,6 +100,11 @@ prop_compose! {
     ) -> Limits {
         Limits { n_step_tokens, n_rows, kv_bytes, kept_bytes, n_kv_growth, n_block, n_snapshot_gap, speculation: Speculation::Auto }
     }
+}
+
+/// The full count runs where there is time for it.
+fn n_cases(n_quick: u32) -> u32 {
+    if std::env::var_os("TOKBAR_TEST_ALL").is_some() { 20 * n_quick } else { n_quick }
 }
 
 pub(super) fn any_ops() -> impl Strategy<Value = Vec<Op>> {
@@ -108,7 +131,7 @@ pub(super) fn any_fault() -> impl Strategy<Value = Fault> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: n_cases(300), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_mix_yields_what_each_request_alone_would(

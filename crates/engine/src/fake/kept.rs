@@ -128,3 +128,7 @@ impl Shelf {
 fn mismatch(detail: String) -> StepError {
     StepError::Mismatch { detail }
 }
+
+#[cfg(test)]
+#[path = "kept_tests.rs"]
+mod tests;

@@ -157,6 +157,7 @@ impl Scheduler {
         let (leader_id, n_confirmed) = (leader.id(), leader.n_confirmed);
         if n_confirmed >= follow.n_common {
             self.keep_tail(leader_id);
+            self.attach_snapshots(leader_id);
             self.follows.remove(&id);
             return false;
         }

@@ -50,7 +50,6 @@ impl Scheduler {
         let has_tail = sequence.holdings.keeping == Keeping::Running && end > start;
         if has_tail && self.make_room(self.token_bytes(end - start)) {
             self.keep_block(id, start, end);
-            self.attach_snapshots(id);
         }
     }
 
@@ -70,6 +69,7 @@ impl Scheduler {
             // The tail's positions pass from the sequence to the tree.
             self.sequence_mut(id).n_reserved = 0;
             self.keep_tail(id);
+            self.attach_snapshots(id);
         }
         let sequence = self.sequence_mut(id);
         sequence.n_reserved = 0;
@@ -159,7 +159,7 @@ impl Scheduler {
     }
 
     /// Files the snapshots of a sequence that kept blocks cover by now.
-    fn attach_snapshots(&mut self, id: SequenceId) {
+    pub(super) fn attach_snapshots(&mut self, id: SequenceId) {
         let n_block = self.limits.n_block;
         let sequence = &self.sequences[&id];
         let path = sequence.holdings.path().to_vec();
