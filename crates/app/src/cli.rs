@@ -5,6 +5,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+mod inspect;
+
+pub use inspect::{ParseArgs, RenderArgs};
+
 use crate::size;
 
 /// A fast local LLM server.
@@ -34,6 +38,10 @@ pub enum Command {
     /// Make, list and remove API keys.
     #[command(subcommand)]
     Key(KeyCommand),
+    /// Show what the parser makes of a model's output, read from standard input.
+    Parse(ParseArgs),
+    /// Show the prompt that a conversation becomes.
+    Render(RenderArgs),
     /// Measure prefill and decode throughput, TTFT and ITL.
     Bench(BenchArgs),
     /// Show, clear or move the KV cache on disk.

@@ -5,6 +5,8 @@ mod cache;
 mod import;
 mod info;
 mod key;
+mod parse;
+mod render;
 mod run;
 mod serve;
 
@@ -25,6 +27,8 @@ pub fn dispatch(cli: Cli) -> Result<()> {
         Command::Import(args) => import::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Key(command) => key::run(&command),
+        Command::Parse(args) => parse::run(&args),
+        Command::Render(args) => render::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Cache(args) => cache::run(&args),
     }

@@ -36,6 +36,60 @@ fn info_tells_what_the_model_is() {
     assert!(said.contains("no tool call format named nope") && said.contains("qwen3_coder"), "{said}");
 }
 
+/// What `parse` prints for wire text on standard input.
+fn parsed(arguments: &[&str], wire: &str) -> Vec<Value> {
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_tokbar"))
+        .arg("parse")
+        .args(arguments)
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("tokbar starts");
+    child.stdin.take().expect("a pipe").write_all(wire.as_bytes()).expect("tokbar reads");
+    let output = child.wait_with_output().expect("tokbar ends");
+    assert!(output.status.success());
+    String::from_utf8(output.stdout)
+        .expect("UTF-8")
+        .lines()
+        .map(|line| serde_json::from_str(line).expect(line))
+        .collect()
+}
+
+#[test]
+fn parse_tells_events_and_the_message() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let tools = dir.path().join("tools.json");
+    std::fs::write(&tools, r#"[{"type": "function", "function": {"name": "look"}}]"#).expect("a file");
+    let tools = tools.to_str().expect("a UTF-8 path");
+    let wire = "hm</think>Ok <tool_call>{\"name\": \"look\", \"arguments\": {\"at\": 1}}</tool_call>";
+    let whole = parsed(&["--tools", tools, "--prompt-tail", "<think>\n"], wire);
+    let message = whole.last().expect("a message");
+    assert_eq!((&message["content"], &message["reasoning_content"]), (&"Ok ".into(), &"hm".into()), "{whole:?}");
+    assert_eq!(message["tool_calls"][0]["arguments"], "{\"at\": 1}");
+    assert_eq!(message["finish_reason"], "tool_calls");
+    let chunked = parsed(&["--format", "hermes", "--tools", tools, "--prompt-tail", "<think>", "--chunk", "1"], wire);
+    assert!(chunked.len() > whole.len());
+    assert_eq!(chunked.last(), whole.last());
+    let off = parsed(&["--no-thinking", "--prompt-tail", "<think>"], "plain");
+    assert_eq!(off.last().map(|message| &message["content"]), Some(&"plain".into()));
+}
+
+#[test]
+fn render_tells_the_prompt_and_its_tokens() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (messages, template) = (dir.path().join("m.json"), dir.path().join("t.jinja"));
+    std::fs::write(&messages, r#"[{"role": "developer", "content": "a"}, {"role": "user", "content": "b"}]"#)
+        .expect("a file");
+    std::fs::write(&template, "{% for m in messages %}{{ m.role }}:{{ m.content }};{% endfor %}").expect("a file");
+    let path = |path: &std::path::Path| path.to_str().expect("a UTF-8 path").to_owned();
+    let said = stdout(&["render", "--template", &path(&template), &path(&messages)]);
+    assert_eq!(said, "system:a;user:b;\n");
+    let said: Value =
+        serde_json::from_str(&stdout(&["render", "--model", &model(), "--json", &path(&messages)])).expect("JSON");
+    assert!(said["prompt"].as_str().is_some_and(|text| text.contains("<|im_start|>user\nb<|im_end|>")), "{said}");
+    assert_eq!(said["tokens"][0], 1, "{said}");
+}
+
 #[test]
 fn bench_reports_every_figure() {
     let report: Value = serde_json::from_str(&stdout(&[

@@ -20,7 +20,11 @@ mod wire;
 use axum::Router;
 use axum::routing::{any, get, post};
 
-use crate::ServerState;
+use serde_json::{Value, json};
+use tokbar_chat::{Prompt, Tool};
+
+use crate::fields::Fields;
+use crate::{ApiError, ServerState};
 
 /// All paths of the dialect but the listing of models, which it shares with Anthropic's.
 pub fn routes() -> Router<ServerState> {
@@ -32,4 +36,25 @@ pub fn routes() -> Router<ServerState> {
         .route("/v1/responses/{id}/cancel", post(responses::cancel))
         .route("/v1/responses/{id}/input_items", get(responses::input_items));
     absent::PATHS.iter().fold(router, |router, path| router.route(path, any(absent::refuse)))
+}
+
+/// The conversation of a chat call's body, whatever else is in it.
+///
+/// # Errors
+/// Names the field at fault.
+pub fn read_prompt(body: Value) -> Result<Prompt, ApiError> {
+    let mut fields = Fields::new("", body)?;
+    Ok(Prompt::Chat {
+        messages: messages::messages(&mut fields)?,
+        tools: messages::tools(&mut fields)?,
+        template_kwargs: chat::template_kwargs(&mut fields)?,
+    })
+}
+
+/// The tools of an array as in a chat call's `tools`.
+///
+/// # Errors
+/// Names the tool and field at fault.
+pub fn read_tools(tools: Value) -> Result<Vec<Tool>, ApiError> {
+    messages::tools(&mut Fields::new("", json!({ "tools": tools }))?)
 }

@@ -121,7 +121,7 @@ fn logprobs_wanted(fields: &mut Fields, n_logprobs: &mut Option<usize>) -> Resul
 }
 
 /// Switches of the template: `chat_template_kwargs`, and the two that clients send at the top level.
-fn template_kwargs(fields: &mut Fields) -> Result<Map<String, Value>, ApiError> {
+pub(super) fn template_kwargs(fields: &mut Fields) -> Result<Map<String, Value>, ApiError> {
     let mut kwargs = fields.object("chat_template_kwargs")?.map(Fields::into_map).unwrap_or_default();
     if let Some(effort) = fields.string("reasoning_effort")? {
         if effort == "none" {
