@@ -25,6 +25,7 @@ mod serve;
 mod sse;
 mod state;
 mod stream;
+mod unenforced;
 mod worker;
 
 pub use dialects::openai::{read_prompt as read_openai_prompt, read_tools as read_openai_tools};
