@@ -1,12 +1,16 @@
 //! The command line as data.
 
+mod bench;
+mod inspect;
+
 use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-mod inspect;
-
+pub use bench::{
+    BenchArgs, BenchCommand, CompareArgs, EngineArgs, OutputArgs, SizeArgs, SuiteArg, SuitesArgs, TargetArgs,
+};
 pub use inspect::{ParseArgs, RenderArgs};
 
 use crate::size;
@@ -42,7 +46,7 @@ pub enum Command {
     Parse(ParseArgs),
     /// Show the prompt that a conversation becomes.
     Render(RenderArgs),
-    /// Measure prefill and decode throughput, TTFT and ITL.
+    /// Measure the engine, or any OpenAI endpoints side by side.
     Bench(BenchArgs),
     /// Show, clear or move the KV cache on disk.
     Cache(CacheArgs),
@@ -318,38 +322,6 @@ pub struct InfoArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub format: FormatArgs,
-
-    /// Print JSON.
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// Options of `bench`.
-#[derive(Debug, Args)]
-pub struct BenchArgs {
-    #[command(flatten)]
-    #[allow(missing_docs)]
-    pub model: ModelArgs,
-
-    /// Length of the made-up prompt in tokens.
-    #[arg(long, value_name = "N", default_value_t = 512)]
-    pub prompt_tokens: usize,
-
-    /// A JSON array of token ids to use as the prompt instead.
-    #[arg(long, value_name = "FILE", conflicts_with = "prompt_tokens")]
-    pub prompt_ids: Option<PathBuf>,
-
-    /// Tokens to generate per run.
-    #[arg(long, value_name = "N", default_value_t = 128)]
-    pub output_tokens: usize,
-
-    /// Measured runs, after one warm-up.
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
-    pub runs: u16,
-
-    /// Streams at once.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
-    pub streams: u16,
 
     /// Print JSON.
     #[arg(long)]

@@ -1,5 +1,7 @@
 //! The `tokbar` binary against a real model and real clients.
 
+#[path = "app/bench.rs"]
+mod bench;
 #[path = "app/cache.rs"]
 mod cache;
 #[path = "app/cli.rs"]
@@ -27,3 +29,5 @@ mod security;
 mod streams;
 #[path = "app/testbed.rs"]
 mod testbed;
+#[path = "app/tiny.rs"]
+mod tiny;

@@ -1,7 +1,9 @@
 //! `cargo xtask bench`: tokbar and mlx-lm in turn, in one run: the same weights, prompt, MLX and BLAS. Prints paired ratios.
+//! `cargo xtask bench rivals` does so with whole servers.
 
 mod figures;
 mod options;
+mod rivals;
 
 use std::fs::{self, File};
 use std::io;
@@ -18,6 +20,14 @@ use figures::{Figures, table};
 use options::Options;
 
 pub fn run(arguments: &[String]) -> anyhow::Result<()> {
+    match arguments.split_first() {
+        Some((first, rest)) if first == "rivals" => rivals::run(rest),
+        _ => engines(arguments),
+    }
+}
+
+/// Both engines' inner loops, without servers.
+fn engines(arguments: &[String]) -> anyhow::Result<()> {
     let options = Options::parse(arguments)?;
     // A release build is too long a wait for a mistyped path.
     options.models.iter().try_for_each(|model| n_vocab(model).map(drop))?;
@@ -70,7 +80,7 @@ impl Sides {
         let pair = |index: usize| {
             stages.run(&format!("{}: pair {} of {}", model.display(), index + 1, options.pairs), || {
                 let mut ours = Command::new(&self.tokbar);
-                ours.arg("bench").arg(model).arg("--prompt-ids").arg(prompt).args(&workload).arg("--json");
+                ours.args(["bench", "engine"]).arg(model).arg("--prompt-ids").arg(prompt).args(&workload).arg("--json");
                 let mut theirs = self.reference.script("compare.py");
                 theirs.arg(model).arg(prompt).args(&workload);
                 Ok([Figures::of(&mut ours)?, Figures::of(&mut theirs)?])

@@ -2,6 +2,7 @@
 
 use anyhow::bail;
 
+use crate::python::Dependencies;
 use crate::{npm, python, repo};
 
 /// What the Python clients in the tests use, with all that they need.
@@ -46,6 +47,6 @@ pub fn run(arguments: &[String]) -> anyhow::Result<()> {
 /// Environments under the names that the tests know.
 pub fn ensure() -> anyhow::Result<()> {
     let testkit = repo::testkit()?;
-    python::environment(&testkit.join("sdk-python"), PYTHON_CLIENTS)?;
+    python::environment(&testkit.join("sdk-python"), PYTHON_CLIENTS, Dependencies::Resolved)?;
     npm::environment(&testkit.join("sdk-node"), NODE_CLIENTS)
 }

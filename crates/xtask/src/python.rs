@@ -61,8 +61,17 @@ pub fn unpack(wheel: &Path, folder: &Path) -> anyhow::Result<()> {
     shell::capture(python().args(["-m", "zipfile", "--extract"]).args([wheel, folder])).map(drop)
 }
 
+/// What a list of requirements leaves out.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Dependencies {
+    /// Those of the packages listed: `pip` finds them.
+    Resolved,
+    /// Nothing: no other package is installed.
+    Listed,
+}
+
 /// A virtual environment with just these requirements, made anew when they change.
-pub fn environment(folder: &Path, requirements: &str) -> anyhow::Result<()> {
+pub fn environment(folder: &Path, requirements: &str, dependencies: Dependencies) -> anyhow::Result<()> {
     let stamp = folder.join("requirements.txt");
     if files::says(&stamp, requirements) {
         return Ok(());
@@ -72,11 +81,11 @@ pub fn environment(folder: &Path, requirements: &str) -> anyhow::Result<()> {
     shell::capture(python().args(["-m", "venv"]).arg(folder))?;
     let partial = files::with_ending(&stamp, "partial");
     std::fs::write(&partial, requirements).with_context(|| format!("writing {}", partial.display()))?;
-    shell::capture(
-        Command::new(folder.join("bin/python"))
-            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
-            .args(["--only-binary=:all:", "--requirement"])
-            .arg(&partial),
-    )?;
+    let mut pip = Command::new(folder.join("bin/python"));
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary=:all:"]);
+    if dependencies == Dependencies::Listed {
+        pip.arg("--no-deps");
+    }
+    shell::capture(pip.arg("--requirement").arg(&partial))?;
     std::fs::rename(&partial, &stamp).with_context(|| format!("writing {}", stamp.display()))
 }

@@ -7,15 +7,18 @@ use std::process::Command;
 
 use anyhow::Context;
 
+use crate::python::Dependencies;
 use crate::stages::Stages;
 use crate::{files, packages, python, repo, shell};
 
 /// A prepared virtual environment.
 pub struct Reference {
-    python: PathBuf,
-    scripts: PathBuf,
+    /// Of the environment.
+    pub python: PathBuf,
+    /// Folder of our scripts and lists of requirements.
+    pub scripts: PathBuf,
     /// Takes the place of the wheel's slow BLAS, as set-up does for our side.
-    preload: Option<String>,
+    pub preload: Option<String>,
     /// Folder for what the scripts make: models of the benchmark, dequantized ones.
     pub work: PathBuf,
 }
@@ -28,7 +31,9 @@ impl Reference {
         let environment = work.join("venv");
         let wanted = fs::read_to_string(scripts.join("requirements.txt")).context("reading requirements.txt")?;
         packages::ensure(&[packages::PYTHON], stages)?;
-        stages.run("mlx-lm in a virtual environment (about 200 MB)", || python::environment(&environment, &wanted))?;
+        stages.run("mlx-lm in a virtual environment (about 200 MB)", || {
+            python::environment(&environment, &wanted, Dependencies::Resolved)
+        })?;
         Ok(Reference {
             python: environment.join("bin/python"),
             scripts,

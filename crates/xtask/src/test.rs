@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail};
 
-use crate::python::Wheel;
+use crate::python::{Dependencies, Wheel};
 use crate::stages::Stages;
 use crate::{clients, kit, model, packages, python, repo, setup, shell, tidy};
 
@@ -55,7 +55,7 @@ fn clippy(scope: &[&str]) -> anyhow::Result<()> {
 
 fn check_spelling() -> anyhow::Result<()> {
     let environment = repo::testkit()?.join("typos");
-    python::environment(&environment, &TYPOS.pinned())?;
+    python::environment(&environment, &TYPOS.pinned(), Dependencies::Resolved)?;
     shell::show(Command::new(environment.join("bin/typos")).current_dir(repo::root()?))
 }
 

@@ -1,67 +1,30 @@
-//! `tokbar bench`: the engine alone, without HTTP.
+//! `tokbar bench`: what a client waits for, measured here and at other servers by the same hand.
 
-mod measure;
-mod report;
+mod client;
+mod compare;
+mod engine;
+mod machine;
+mod options;
+mod output;
+mod plot;
+mod prompts;
+mod results;
+mod run;
+mod statistics;
+mod suites;
+mod table;
+mod target;
+mod worker;
 
-use std::fs;
-use std::path::Path;
-use std::time::Instant;
+use anyhow::Result;
 
-use anyhow::{Context, Result, ensure};
-use tokbar_engine::ModelInfo;
+use crate::cli::{BenchArgs, BenchCommand};
 
-use crate::cli::BenchArgs;
-use crate::lifecycle::{self, Loaded};
-use crate::say;
-
-/// Loads the model, warms it up, measures and prints.
+/// Measures what was asked for.
 pub fn run(args: &BenchArgs) -> Result<()> {
-    let started = Instant::now();
-    let loaded = lifecycle::load(&args.model)?;
-    let load = started.elapsed();
-    let workload = workload(args, loaded.engine.info())?;
-    let measured = measure_all(&loaded, &workload, args.runs);
-    loaded.engine.shutdown();
-    let report = report::Report::new(&workload, &measured?, load, peak_rss_bytes()?);
-    if args.json {
-        say::line(serde_json::to_string_pretty(&report)?)?;
-    } else {
-        say::piece(&report.table())?;
+    match &args.command {
+        BenchCommand::Engine(args) => engine::run(args),
+        BenchCommand::Run(args) => run::run(args),
+        BenchCommand::Compare(args) => compare::run(args),
     }
-    Ok(())
-}
-
-fn measure_all(loaded: &Loaded, workload: &measure::Workload, n_runs: u16) -> Result<Vec<measure::Run>> {
-    measure::once(&loaded.engine, workload).context("the warm-up run failed")?;
-    (0..n_runs).map(|_| measure::once(&loaded.engine, workload)).collect()
-}
-
-/// Checks the sizes before anything of that size is made.
-fn workload(args: &BenchArgs, info: &ModelInfo) -> Result<measure::Workload> {
-    let given = args.prompt_ids.as_deref().map(read_prompt).transpose()?;
-    let (n_prompt, n_output) = (given.as_ref().map_or(args.prompt_tokens, Vec::len), args.output_tokens);
-    ensure!(n_prompt > 0 && n_output > 0, "--prompt-tokens and --output-tokens must be at least 1");
-    ensure!(
-        n_prompt.saturating_add(n_output) <= info.n_context,
-        "{n_prompt} prompt tokens and {n_output} output tokens do not fit the model's context of {} tokens; ask for fewer",
-        info.n_context
-    );
-    let prompt = given.unwrap_or_else(|| measure::made_up_prompt(n_prompt, info.n_vocab));
-    Ok(measure::Workload { prompt, n_output, n_streams: usize::from(args.streams) })
-}
-
-fn read_prompt(path: &Path) -> Result<Vec<u32>> {
-    let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let ids: Vec<u32> = serde_json::from_str(&text)
-        .with_context(|| format!("{} must hold a JSON array of token ids", path.display()))?;
-    ensure!(!ids.is_empty(), "{} holds no token ids", path.display());
-    Ok(ids)
-}
-
-/// Most memory this process ever held.
-fn peak_rss_bytes() -> Result<u64> {
-    let usage = nix::sys::resource::getrusage(nix::sys::resource::UsageWho::RUSAGE_SELF)
-        .context("cannot read this process's resource usage")?;
-    let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
-    Ok(u64::try_from(usage.max_rss()).unwrap_or(0) * unit)
 }

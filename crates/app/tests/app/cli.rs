@@ -94,6 +94,7 @@ fn render_tells_the_prompt_and_its_tokens() {
 fn bench_reports_every_figure() {
     let report: Value = serde_json::from_str(&stdout(&[
         "bench",
+        "engine",
         &model(),
         "--prompt-tokens",
         "16",
@@ -112,7 +113,7 @@ fn bench_reports_every_figure() {
 #[test]
 fn bench_refuses_what_the_context_cannot_hold() {
     for sizes in [["--prompt-tokens", "99999999999999"], ["--output-tokens", "99999999999999"]] {
-        let output = tokbar(&[&["bench", &model(), "--runs", "1"][..], &sizes].concat());
+        let output = tokbar(&[&["bench", "engine", &model(), "--runs", "1"][..], &sizes].concat());
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(1), "{said}");
         assert!(said.contains("do not fit the model's context of 8192 tokens"), "{said}");
