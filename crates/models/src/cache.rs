@@ -68,10 +68,9 @@ pub struct Stretch {
 impl Stretch {
     /// What a window holds.
     pub fn of_window(held: &rotating::Held) -> Result<Self> {
-        let n = held.kv.dim(0) / 2;
-        let heads = |start, stop| mx::slice(&held.kv, &[Cut { axis: 0, start, stop }]).map(Stored::Dense);
+        let heads = |is_values| mx::slice(&held.kv, &[run::half(&held.kv, is_values)]).map(Stored::Dense);
         let range = held.start..held.start + held.kv.dim(1) as usize;
-        Ok(Self { keys: heads(0, n)?, values: heads(n, 2 * n)?, range })
+        Ok(Self { keys: heads(0)?, values: heads(1)?, range })
     }
 
     /// Its part inside `range`.

@@ -106,6 +106,10 @@ impl ConfigFile {
             // Each matrix has its scales beside it.
             return Ok(None);
         }
+        if method == Some("mxfp4") {
+            let default = Quantization { group_size: 32, bits: 4, mode: Mode::Mxfp4 };
+            return Ok(Some(QuantizationConfig { default, layers: BTreeMap::new() }));
+        }
         if let Some(method) = method {
             let detail = format!(
                 "weights packed by {method:.40?} cannot be read; use an MLX conversion of this checkpoint, or the original"

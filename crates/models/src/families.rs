@@ -11,13 +11,16 @@ mod bailing_moe;
 mod block;
 mod cohere2;
 mod decoder;
+mod deepseek;
 mod ernie4_5;
 mod ernie4_5_moe;
 mod exaone4;
 mod experts;
+mod gemma2;
 mod gemma3_text;
 mod glm4;
 mod glm4_moe;
+mod gpt_oss;
 mod granite;
 #[cfg(test)]
 #[path = "families/hybrid_tests.rs"]
@@ -75,12 +78,17 @@ pub struct Family {
 pub const FAMILIES: &[Family] = &[
     Family { name: "bailing_moe", aliases: &["bailing_moe_v2"], load: bailing_moe::load },
     Family { name: "cohere2", aliases: &[], load: cohere2::load },
+    Family { name: "deepseek_v2", aliases: &[], load: deepseek::load },
+    Family { name: "deepseek_v3", aliases: &["kimi_k2"], load: deepseek::load },
     Family { name: "ernie4_5", aliases: &[], load: ernie4_5::load },
     Family { name: "ernie4_5_moe", aliases: &[], load: ernie4_5_moe::load },
     Family { name: "exaone4", aliases: &[], load: exaone4::load },
+    Family { name: "gemma2", aliases: &[], load: gemma2::load },
     Family { name: "gemma3_text", aliases: &[], load: gemma3_text::load },
     Family { name: "glm4", aliases: &[], load: glm4::load },
     Family { name: "glm4_moe", aliases: &[], load: glm4_moe::load },
+    Family { name: "glm4_moe_lite", aliases: &[], load: deepseek::load },
+    Family { name: "gpt_oss", aliases: &[], load: gpt_oss::load },
     Family { name: "granite", aliases: &[], load: granite::load },
     Family { name: "llama", aliases: &["mistral"], load: llama::load },
     Family { name: "minimax", aliases: &[], load: minimax::load },

@@ -3,6 +3,7 @@
 pub mod attention;
 pub mod embedding;
 pub mod linear;
+pub mod mla;
 pub mod mlp;
 pub mod moe;
 pub mod norm;

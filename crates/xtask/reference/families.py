@@ -7,7 +7,7 @@ def head_dim(config):
 
 def dense(config, norms, norm_kind, biases, joined=False, mlp=None, heads_norm=False):
     """A decoder of attention and gated MLP blocks. `biases` names the projections that have one. `joined`: the checkpoint
-    keeps projections of one input together. `mlp(config, layer)`: [(name, shape, kind)] in place of the MLP's tensors."""
+    keeps projections of one input together. `mlp(config, layer)`: [(name, shape, kind)] in place of the MLP's tensors, and of attention's if `joined` says so."""
     hidden, inner = config["hidden_size"], config["intermediate_size"]
     q = config["num_attention_heads"] * head_dim(config)
     kv = config.get("num_key_value_heads", config["num_attention_heads"]) * head_dim(config)
@@ -17,7 +17,7 @@ def dense(config, norms, norm_kind, biases, joined=False, mlp=None, heads_norm=F
         attention = {"self_attn.qkv_proj": [q + 2 * kv, hidden]}
     if joined in (True, "mlp"):
         feed_forward = {"mlp.gate_up_proj": [2 * inner, hidden]}
-    shapes = {**attention, "self_attn.o_proj": [hidden, q]}
+    shapes = {} if joined == "attention by mlp" else {**attention, "self_attn.o_proj": [hidden, q]}
     feed_forward["mlp.down_proj"] = [hidden, inner]
     lengths = {"self_attn.q_norm": q, "self_attn.k_norm": kv} if heads_norm else {}
     out = [("model.embed_tokens.weight", [config["vocab_size"], hidden], "matrix")]
@@ -223,7 +223,66 @@ def bailing_moe(config):
     return [(renamed(name), shape, kind) for name, shape, kind in out]
 
 
+def latent_attention(config, heads="kv_b_proj"):
+    """Latent attention's tensors below a layer, with the heads' matrices in one or apart as MLX conversions keep them."""
+    hidden, n, kv, rope = (config[name] for name in ("hidden_size", "num_attention_heads", "kv_lora_rank", "qk_rope_head_dim"))
+    nope, value, q_lora = config["qk_nope_head_dim"], config["v_head_dim"], config.get("q_lora_rank")
+    query = n * (nope + rope)
+    shapes = {"kv_a_proj_with_mqa": [kv + rope, hidden], "o_proj": [hidden, n * value]}
+    norms = {"kv_a_layernorm": [kv]}
+    if q_lora:
+        shapes |= {"q_a_proj": [q_lora, hidden], "q_b_proj": [query, q_lora]}
+        norms["q_a_layernorm"] = [q_lora]
+    else:
+        shapes["q_proj"] = [query, hidden]
+    if heads == "kv_b_proj":
+        shapes["kv_b_proj"] = [n * (nope + value), kv]
+    else:
+        shapes |= {"embed_q": [n, kv, nope], "unembed_out": [n, value, kv]}
+    out = [(f"self_attn.{name}.weight", shape, "matrix") for name, shape in shapes.items()]
+    return out + [(f"self_attn.{name}.weight", shape, "norm") for name, shape in norms.items()]
+
+
+def deepseek(config):
+    def layer(config, index):
+        hidden, n, inner = config["hidden_size"], config["n_routed_experts"], config["moe_intermediate_size"]
+        out = latent_attention(config, "apart" if config.get("heads_apart") else "kv_b_proj")
+        if index < config["first_k_dense_replace"]:
+            return out + gated("mlp", hidden, config["intermediate_size"])
+        out.append(("mlp.gate.weight", [n, hidden], "matrix"))
+        if config["model_type"] != "deepseek_v2":
+            out.append(("mlp.gate.e_score_correction_bias", [n], "bias"))
+        out += gated("mlp.shared_experts", hidden, inner * config["n_shared_experts"])
+        return out + apart("mlp", n, hidden, inner)
+
+    return dense(config, PRE_NORMS, "norm", [], mlp=layer, joined="attention by mlp")
+
+
+def gpt_oss(config):
+    """As published: gate and up rows alternate in one tensor."""
+
+    def mlp(config, layer):
+        hidden, n, inner = config["hidden_size"], config["num_local_experts"], config["intermediate_size"]
+        out = [("self_attn.sinks", [config["num_attention_heads"]], "bias")]
+        out += [("mlp.router.weight", [n, hidden], "matrix"), ("mlp.router.bias", [n], "bias")]
+        for name, shape in {"gate_proj": [n, inner, hidden], "up_proj": [n, inner, hidden], "down_proj": [n, hidden, inner]}.items():
+            out += [(f"mlp.experts.{name}.weight", shape, "matrix"), (f"mlp.experts.{name}.bias", shape[:2], "bias")]
+        return out
+
+    return dense(config, PRE_NORMS, "norm", ATTENTION + ["self_attn.o_proj"], mlp=mlp)
+
+
+def gemma2(config):
+    norms = PRE_NORMS + ["pre_feedforward_layernorm", "post_feedforward_layernorm"]
+    return dense(config, norms, "norm_zero", [])
+
+
 FAMILIES = {
+    "deepseek_v2": deepseek,
+    "deepseek_v3": deepseek,
+    "gemma2": gemma2,
+    "glm4_moe_lite": deepseek,
+    "gpt_oss": gpt_oss,
     "bailing_moe": bailing_moe,
     "cohere2": cohere2,
     "ernie4_5": ernie4_5,

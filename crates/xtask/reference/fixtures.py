@@ -92,7 +92,82 @@ def fixture(about, config, run=RAGGED, **rest):
     return {"about": about, "config": config, "run": run, "dtype": "float32", "reference": {}, "unlike": [], **rest}
 
 
+LATENT = {
+    "num_attention_heads": 3,
+    "num_key_value_heads": 3,
+    "num_hidden_layers": 3,
+    "kv_lora_rank": 32,
+    "qk_nope_head_dim": 12,
+    "qk_rope_head_dim": 8,
+    "v_head_dim": 16,
+    "n_routed_experts": 8,
+    "num_experts_per_tok": 3,
+    "moe_intermediate_size": 24,
+    "n_shared_experts": 2,
+    "n_group": 4,
+    "topk_group": 2,
+    "norm_topk_prob": True,
+    "routed_scaling_factor": 1.7,
+    "first_k_dense_replace": 1,
+    "moe_layer_freq": 1,
+    "rms_norm_eps": 1e-6,
+}
+STRETCHED = {**YARN, "rope_type": None, "type": "yarn", "mscale": 1.0, "mscale_all_dim": 0.7}
+STRETCHED = {key: value for key, value in STRETCHED.items() if value is not None}
+
 MORE = {
+    "deepseek_v2": fixture(
+        "latent attention without a small vector for queries, softmax routing in groups, yarn",
+        base("deepseek_v2", **{**LATENT, "norm_topk_prob": False, "q_lora_rank": None}, topk_method="group_limited_greedy", rope_scaling=STRETCHED),
+        run=EXPERTS,
+        reference={"q_lora_rank": None},
+        unlike=[{"topk_method": "greedy"}, {"rope_scaling": {**STRETCHED, "mscale_all_dim": 0.0}}],
+    ),
+    "deepseek_v3": fixture(
+        "latent attention, sigmoid routing in groups with a correction, yarn",
+        base("deepseek_v3", **LATENT, q_lora_rank=20, rope_scaling=STRETCHED),
+        run=EXPERTS,
+        unlike=[{"topk_group": 4}, {"rope_scaling": {**STRETCHED, "mscale_all_dim": 0.0}}],
+    ),
+    "glm4_moe_lite": fixture(
+        "latent attention with the heads' matrices apart, as MLX conversions keep them",
+        base("glm4_moe_lite", **{**LATENT, "n_group": 1, "topk_group": 1, "n_shared_experts": 1}, q_lora_rank=20, heads_apart=True),
+        run=EXPERTS,
+        unlike=[{"routed_scaling_factor": 1.0}],
+    ),
+    "gemma2": fixture(
+        "bounded scores and logits, norms around each part (no window reaches: mlx-lm has none)",
+        base(
+            "gemma2",
+            num_attention_heads=4,
+            num_key_value_heads=2,
+            head_dim=16,
+            query_pre_attn_scalar=10.0,
+            attn_logit_softcapping=0.5,
+            final_logit_softcapping=0.7,
+            sliding_window=128,
+            tie_word_embeddings=True,
+        ),
+        unlike=[{"attn_logit_softcapping": 50.0}, {"final_logit_softcapping": 30.0}],
+    ),
+    "gpt_oss": fixture(
+        "attention sinks, windows in every other layer, bounded gates, biases on experts and router",
+        base(
+            "gpt_oss",
+            num_attention_heads=4,
+            num_key_value_heads=2,
+            head_dim=16,
+            num_hidden_layers=4,
+            num_local_experts=6,
+            num_experts_per_tok=2,
+            sliding_window=6,
+            rope_theta=150000,
+            layer_types=["sliding_attention", "full_attention"] * 2,
+            rope_scaling={**YARN, "beta_fast": 32.0, "beta_slow": 1.0},
+        ),
+        run=EXPERTS,
+        unlike=[{"sliding_window": 60}, {"num_experts_per_tok": 3}],
+    ),
     "bailing_moe": fixture(
         "names of its own, joined projections, groups of experts with a correction",
         base(

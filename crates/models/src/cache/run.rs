@@ -51,6 +51,15 @@ impl Stored {
     }
 }
 
+/// The heads of keys, or of values, among those stored. A single one is both: the keys are the values too.
+pub fn half(stored: &Array, is_values: i32) -> Cut {
+    let n = stored.dim(0);
+    if n == 1 {
+        return Cut { axis: 0, start: 0, stop: 1 };
+    }
+    Cut { axis: 0, start: is_values * n / 2, stop: (is_values + 1) * n / 2 }
+}
+
 /// KV of positions from `start` on. Each layer's arrays are `[2 Hk, capacity, X]`: the heads of keys, then those of values.
 pub struct Run {
     format: Format,
@@ -208,15 +217,14 @@ impl Run {
     pub fn read(&self, layer_idx: usize, range: &Range<usize>) -> Result<(Stored, Stored)> {
         let (start, stop) = self.offsets(range);
         let state = self.state.borrow();
-        let half = |is_values: i32| {
+        let stored = |is_values: i32| {
             let parts = state.layers[layer_idx].iter().map(|part| {
-                let n = part.dim(0) / 2;
-                let heads = Cut { axis: 0, start: is_values * n, stop: (is_values + 1) * n };
+                let heads = half(part, is_values);
                 mx::slice(part, &[heads, Cut { axis: 1, start, stop }])
             });
             self.format.stored(parts.collect::<Result<_>>()?)
         };
-        Ok((half(0)?, half(1)?))
+        Ok((stored(0)?, stored(1)?))
     }
 
     /// A layer's arrays at the positions of `range`, as views.

@@ -5,6 +5,7 @@ use super::decoder::{Dims, Ends};
 use super::{Model, Sizes};
 use crate::LoadResult;
 use crate::layers::attention::{AttentionShape, Sdpa};
+use crate::layers::mla::{Mla, MlaLayout};
 use crate::layers::mlp::{GatedMlp, MlpLayout};
 use crate::layers::moe::{Moe, MoeLayout};
 use crate::layers::norm::{Centre, Norm, NormKind};
@@ -20,8 +21,12 @@ pub struct Recipe {
     pub dims: Dims,
     /// Attention's biases, norms and projections.
     pub attention: Layout,
+    /// Latent attention, in place of that.
+    pub mla: Option<MlaLayout>,
     /// Multiplies the attention scores.
     pub scale: f32,
+    /// Bounds the attention scores.
+    pub cap: Option<f32>,
     /// The dense feed-forward part.
     pub mlp: MlpLayout,
     /// The sparse one, in the layers that say so.
@@ -137,7 +142,9 @@ impl Recipe {
     pub fn new(dims: Dims, windows: Vec<Option<usize>>, rope: &Rope) -> Self {
         Self {
             attention: Layout::plain(dims.hidden_size as i32),
+            mla: None,
             scale: dims.attention(None).scale,
+            cap: None,
             mlp: MlpLayout::default(),
             moe: None,
             norms: Norms::PRE,
@@ -153,24 +160,49 @@ impl Recipe {
         let blocks = (0..self.layers.len()).map(|layer_idx| Block::load(&layers.at(layer_idx), &self, layer_idx));
         let blocks = blocks.collect::<LoadResult<_>>()?;
         let ends = Ends::load(weights, &self.dims, self.norms.kind)?;
-        let sizes = self.dims.sizes(self.layers.iter().map(|layer| layer.window).collect());
+        let mut sizes = self.dims.sizes(self.layers.iter().map(|layer| layer.window).collect());
+        if let Some(mla) = self.mla {
+            sizes.n_kv_elements = self.layers.len() * mla.shape().head_dim as usize;
+        }
         Ok(Box::new(Decoder { ends, blocks, sizes, scaling: self.scaling }))
     }
 
     fn shape(&self, layer: &Layer) -> AttentionShape {
-        AttentionShape { scale: self.scale, ..self.dims.attention(layer.window) }
+        AttentionShape { scale: self.scale, cap: self.cap, ..self.dims.attention(layer.window) }
     }
 }
 
 struct Block {
     before_attention: Option<Norm>,
-    self_attn: SelfAttention,
+    self_attn: Attention,
     after_attention: Option<Norm>,
     before_mlp: Option<Norm>,
     mlp: FeedForward,
     after_mlp: Option<Norm>,
     residual: Option<f32>,
     order: Order,
+}
+
+enum Attention {
+    Grouped(Box<SelfAttention>),
+    Latent(Box<Mla>),
+}
+
+impl Attention {
+    fn forward(&self, x: &Array, pass: &mut Pass<'_>) -> Result<Array> {
+        match self {
+            Self::Grouped(attention) => attention.forward(x, pass),
+            Self::Latent(attention) => attention.forward(x, pass),
+        }
+    }
+
+    /// `residual + forward(x)`.
+    fn forward_onto(&self, residual: &Array, x: &Array, pass: &mut Pass<'_>) -> Result<Array> {
+        match self {
+            Self::Grouped(attention) => attention.forward_onto(residual, x, pass),
+            Self::Latent(attention) => mx::add(residual, &attention.forward(x, pass)?),
+        }
+    }
 }
 
 enum FeedForward {
@@ -183,14 +215,21 @@ impl Block {
         let Recipe { dims, norms, .. } = recipe;
         let layer = &recipe.layers[layer_idx];
         let norm = |name: Option<&str>| name.map(|name| dims.norm(&at.at(name), norms.kind)).transpose();
-        let sdpa = Sdpa::new(recipe.shape(layer), layer_idx, at.kernels());
+        let self_attn = match recipe.mla {
+            Some(mla) => Attention::Latent(Box::new(Mla::load(&at.at("self_attn"), mla, layer_idx, &layer.rope)?)),
+            None => {
+                let sdpa = Sdpa::new(recipe.shape(layer), layer_idx, at.kernels());
+                let at = at.at("self_attn");
+                Attention::Grouped(Box::new(SelfAttention::load(&at, recipe.attention, sdpa, &layer.rope)?))
+            }
+        };
         let mlp = match (layer.mlp, &recipe.moe) {
             (MlpKind::Sparse, Some(moe)) => FeedForward::Sparse(Box::new(Moe::load(at, dims.hidden_size as i32, moe)?)),
             _ => FeedForward::Dense(GatedMlp::load(&at.at("mlp"), dims.mlp(), recipe.mlp)?),
         };
         Ok(Self {
             before_attention: norm(norms.before_attention)?,
-            self_attn: SelfAttention::load(&at.at("self_attn"), recipe.attention, sdpa, &layer.rope)?,
+            self_attn,
             after_attention: norm(norms.after_attention)?,
             before_mlp: norm(norms.before_mlp)?,
             mlp,

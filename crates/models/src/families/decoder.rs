@@ -81,6 +81,7 @@ impl Dims {
             head_dim: self.head_dim() as i32,
             scale: (self.head_dim() as f32).powf(-0.5),
             window,
+            cap: None,
         }
     }
 

@@ -5,7 +5,7 @@ use crate::LoadResult;
 use crate::config::{ConfigFile, Limit};
 use crate::layers::linear::Bias;
 use crate::layers::mlp::Activation;
-use crate::layers::moe::{Groups, MoeLayout, RouterLayout, Scoring};
+use crate::layers::moe::{Glu, Groups, MoeLayout, RouterLayout, Scoring};
 
 /// Sizes of a layer's experts.
 pub struct Experts {
@@ -43,7 +43,8 @@ impl Experts {
             n_inner,
             names: ["gate_proj", "up_proj", "down_proj"],
             bias: Bias::Absent,
-            activation: Activation::Silu,
+            glu: Glu::Gated(Activation::Silu),
+            stacked: "switch_mlp",
             shared: None,
         })
     }

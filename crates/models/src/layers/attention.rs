@@ -24,20 +24,24 @@ pub struct AttentionShape {
     pub scale: f32,
     /// Positions a query sees, itself included; `None` = all.
     pub window: Option<usize>,
+    /// Bounds the scores: `cap * tanh(score / cap)` (Gemma Team 2024); `None` = unbounded.
+    pub cap: Option<f32>,
 }
 
 /// Projected heads of all tokens.
 pub struct Heads {
     /// `[T, Hq + Hk, D]`: queries, then keys.
     pub qk: Array,
-    /// `[T, Hk, D]`.
-    pub values: Array,
+    /// `[T, Hk, D]`; `None` = the keys.
+    pub values: Option<Array>,
 }
 
 /// Attention without projections.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Sdpa {
     shape: AttentionShape,
+    /// `[Hq]`: the score of a key without a value, which a query may turn to (OpenAI 2025).
+    sinks: Option<Array>,
     layer_idx: usize,
     kernels: Kernels,
 }
@@ -53,14 +57,19 @@ impl AttentionShape {
         let n_qk = self.n_heads + self.n_kv_heads;
         let heads = mx::reshape(qkv, &[qkv.dim(0), n_qk + self.n_kv_heads, self.head_dim])?;
         let part = |start, stop| mx::slice(&heads, &[Cut { axis: 1, start, stop }]);
-        Ok(Heads { qk: part(0, n_qk)?, values: part(n_qk, n_qk + self.n_kv_heads)? })
+        Ok(Heads { qk: part(0, n_qk)?, values: Some(part(n_qk, n_qk + self.n_kv_heads)?) })
     }
 }
 
 impl Sdpa {
     /// Attention of layer `layer_idx`. On the plain path the scale must be in queries and keys already.
     pub fn new(shape: AttentionShape, layer_idx: usize, kernels: Kernels) -> Self {
-        Self { shape, layer_idx, kernels }
+        Self { shape, sinks: None, layer_idx, kernels }
+    }
+
+    /// The same with the scores `[Hq]` of a key without a value.
+    pub fn with_sinks(self, sinks: Array) -> Self {
+        Self { sinks: Some(sinks), ..self }
     }
 
     /// Its sizes.
@@ -75,7 +84,11 @@ impl Sdpa {
         let AttentionShape { n_heads, n_kv_heads, .. } = self.shape;
         let part = |start, stop| mx::slice(&heads.qk, &[Cut { axis: 1, start, stop }]);
         let queries = part(0, n_heads)?;
-        let kv = mx::concatenate(&[&part(n_heads, n_heads + n_kv_heads)?, &heads.values], 1)?;
+        let keys = part(n_heads, n_heads + n_kv_heads)?;
+        let kv = match &heads.values {
+            Some(values) => mx::concatenate(&[&keys, values], 1)?,
+            None => keys,
+        };
         if kv.dim(0) as usize == pass.n_rows() {
             return self.singles(&queries, &kv, pass);
         }
@@ -99,17 +112,18 @@ impl Sdpa {
     /// One token a row: `[T, Hq, D]` queries and `[T, 2 Hk, D]` keys and values. A batch of short sequences costs what its
     /// number of operations costs, so that views of all rows are made at once.
     fn singles(&self, queries: &Array, kv: &Array, pass: &mut Pass<'_>) -> Result<Array> {
-        let AttentionShape { n_heads, n_kv_heads, head_dim, scale, window } = self.shape;
+        let AttentionShape { n_heads, n_kv_heads, head_dim, scale, window, cap } = self.shape;
+        let n_stored = kv.dim(1);
         let n_rows = pass.n_rows() as i32;
         let is_fused = self.kernels == Kernels::Fused;
         let nth = |array: &Array, row_idx: usize, n: i32| match n_rows {
             1 => Ok(array.clone()),
             _ => mx::slice(array, &[Cut { axis: 0, start: row_idx as i32 * n, stop: (row_idx as i32 + 1) * n }]),
         };
-        let kv = mx::reshape(kv, &[n_rows * 2 * n_kv_heads, 1, head_dim])?;
+        let kv = mx::reshape(kv, &[n_rows * n_stored, 1, head_dim])?;
         let mut held = Vec::with_capacity(pass.n_rows());
         for row_idx in 0..pass.n_rows() {
-            held.push(pass.row(row_idx).cache.append(self.layer_idx, &nth(&kv, row_idx, 2 * n_kv_heads)?)?);
+            held.push(pass.row(row_idx).cache.append(self.layer_idx, &nth(&kv, row_idx, n_stored)?)?);
         }
         let by_key = mx::reshape(queries, &[n_rows * n_kv_heads, n_heads / n_kv_heads, head_dim])?;
         let by_row = mx::reshape(queries, &[n_rows, n_heads, 1, head_dim])?;
@@ -120,10 +134,11 @@ impl Sdpa {
             // The newest window of a rotating cache may be longer than what one query sees.
             let first = window.map_or(0, |window| (row.offset + 1).saturating_sub(window));
             assert!(stretches.first().is_some_and(|stretch| stretch.range.start >= first), "a window is too long");
-            let out = match if is_fused { whole(&stretches)? } else { None } {
+            let out = match if is_fused && cap.is_none() { whole(&stretches)? } else { None } {
                 Some((keys, values)) => {
                     let (keys, values) = (mx::expand_dims(&keys, 0)?, mx::expand_dims(&values, 0)?);
-                    mx::attention(&nth(&by_row, row_idx, 1)?, &keys, &values, scale, Mask::All)?
+                    let queries = nth(&by_row, row_idx, 1)?;
+                    mx::attention([&queries, &keys, &values], scale, Mask::All, self.sinks.as_ref())?
                 }
                 None => {
                     let mut queries = nth(&by_key, row_idx, n_kv_heads)?;
@@ -152,7 +167,9 @@ impl Sdpa {
     /// `[L, Hq, D]` queries of one row.
     fn row(&self, queries: &Array, stretches: &[Stretch], offset: usize, pass: &mut Pass<'_>) -> Result<Array> {
         if self.kernels == Kernels::Fused {
-            if let Some((keys, values)) = whole(stretches)? {
+            if self.shape.cap.is_none()
+                && let Some((keys, values)) = whole(stretches)?
+            {
                 let start = stretches.first().map_or(0, |first| first.range.start);
                 return self.fused(queries, [&keys, &values], self.span(queries, offset, start), pass);
             }
@@ -182,7 +199,7 @@ impl Sdpa {
             array = pass.mask(span);
             Mask::Array(&array)
         };
-        let out = mx::attention(&queries, &keys, &values, self.shape.scale, mask)?;
+        let out = mx::attention([&queries, &keys, &values], self.shape.scale, mask, self.sinks.as_ref())?;
         mx::reshape(&mx::transpose_axes(&out, &[0, 2, 1, 3])?, &[n_q, self.shape.n_heads * self.shape.head_dim])
     }
 
@@ -217,6 +234,10 @@ impl Sdpa {
     fn attend(&self, queries: &Array, stretches: &[Stretch], mask: Option<&Array>) -> Result<Array> {
         let scores = stretches.iter().map(|stretch| self.scores(queries, &stretch.keys)).collect::<Result<Vec<_>>>()?;
         let mut scores = joined(&scores, -1)?;
+        if let Some(cap) = self.shape.cap {
+            let number = |value: f32| mx::cast(&mx::scalar(value), scores.dtype());
+            scores = mx::multiply(&mx::tanh(&mx::multiply(&scores, &number(1.0 / cap)?)?)?, &number(cap)?)?;
+        }
         if let Some(mask) = mask {
             let (n_kv_heads, n_rows, n_k) = (scores.dim(0), scores.dim(1), scores.dim(2));
             let n_q = mask.dim(0);
@@ -224,7 +245,7 @@ impl Sdpa {
             let masked = mx::select(mask, &by_query, &mx::cast(&mx::scalar(f32::NEG_INFINITY), scores.dtype())?)?;
             scores = mx::reshape(&masked, &[n_kv_heads, n_rows, n_k])?;
         }
-        let probs = mx::softmax(&scores, -1)?;
+        let probs = self.probabilities(&scores)?;
         if let [stretch] = stretches {
             return self.weigh(&probs, &stretch.values);
         }
@@ -240,6 +261,18 @@ impl Sdpa {
             });
         }
         sum.ok_or_else(|| mx::Error { what: "attention over no positions".into() })
+    }
+
+    /// `[Hk, G L, S]` scores to weights.
+    fn probabilities(&self, scores: &Array) -> Result<Array> {
+        let Some(sinks) = &self.sinks else { return mx::softmax(scores, -1) };
+        let AttentionShape { n_heads, n_kv_heads, .. } = self.shape;
+        let (group, n_rows, n_k) = (n_heads / n_kv_heads, scores.dim(1), scores.dim(2));
+        let sinks = mx::reshape(&mx::cast(sinks, scores.dtype())?, &[n_kv_heads, group, 1])?;
+        let sinks = mx::broadcast_to(&sinks, &[n_kv_heads, group, n_rows / group])?;
+        let sinks = mx::reshape(&sinks, &[n_kv_heads, n_rows, 1])?;
+        let probs = mx::softmax(&mx::concatenate(&[scores, &sinks], -1)?, -1)?;
+        mx::slice(&probs, &[Cut { axis: 2, start: 0, stop: n_k }])
     }
 
     /// `queries @ keys^T`.

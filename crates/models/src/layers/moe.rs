@@ -28,10 +28,26 @@ pub struct MoeLayout {
     pub names: [&'static str; 3],
     /// Of the experts' projections.
     pub bias: Bias,
-    /// Between gate and product.
-    pub activation: Activation,
+    /// From gate and up to one.
+    pub glu: Glu,
+    /// Name of what holds all experts' projections.
+    pub stacked: &'static str,
     /// The part that every token takes; `None` = there is none.
     pub shared: Option<Shared>,
+}
+
+/// How an expert's gate and up projections become one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Glu {
+    /// `act(gate) * up`.
+    Gated(Activation),
+    /// `gate * sigmoid(alpha * gate) * (up + 1)` with both bounded by `limit` (OpenAI 2025).
+    Clamped {
+        /// Steepness.
+        alpha: f32,
+        /// Largest gate, and largest magnitude of up.
+        limit: f32,
+    },
 }
 
 /// The part that every token takes.
@@ -57,7 +73,7 @@ impl Moe {
     pub fn load(at: &At<'_, '_>, n_hidden: i32, layout: &MoeLayout) -> LoadResult<Self> {
         let at = at.at(layout.name);
         let shared = layout.shared.map(|shared| -> LoadResult<_> {
-            let activation = layout.activation;
+            let activation = layout.glu.activation();
             let sizes = [n_hidden, shared.n_inner as i32];
             let mlp = GatedMlp::load(&at.at(shared.name), sizes, MlpLayout { activation, ..MlpLayout::default() })?;
             let one = |name| Linear::load(&at, Shape { name, n_out: 1, n_in: n_hidden, bias: Bias::Absent });
@@ -81,6 +97,29 @@ impl Moe {
             None => Ok(y),
             Some((mlp, None)) => mx::add(&y, &mlp.forward(x)?),
             Some((mlp, Some(gate))) => mx::add(&y, &mx::multiply(&mx::sigmoid(&gate.forward(x)?)?, &mlp.forward(x)?)?),
+        }
+    }
+}
+
+impl Glu {
+    fn activation(self) -> Activation {
+        match self {
+            Self::Gated(activation) => activation,
+            Self::Clamped { .. } => Activation::Silu,
+        }
+    }
+
+    /// Elementwise.
+    fn apply(self, gate: &Array, up: &Array) -> Result<Array> {
+        match self {
+            Self::Gated(activation) => mx::multiply(&activation.apply(gate)?, up),
+            Self::Clamped { alpha, limit } => {
+                let number = |value: f32| mx::cast(&mx::scalar(value), gate.dtype());
+                let gate = mx::minimum(gate, &number(limit)?)?;
+                let up = mx::maximum(&mx::minimum(up, &number(limit)?)?, &number(-limit)?)?;
+                let glu = mx::multiply(&gate, &mx::sigmoid(&mx::multiply(&gate, &number(alpha)?)?)?)?;
+                mx::multiply(&glu, &mx::add(&up, &number(1.0)?)?)
+            }
         }
     }
 }

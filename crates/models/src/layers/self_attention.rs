@@ -25,6 +25,17 @@ pub struct Layout {
     pub inward: Inward,
     /// Longer queries at later positions; `None` = the same everywhere.
     pub growth: Option<Growth>,
+    /// Whether queries may turn to a key without a value, whose scores are `sinks`.
+    pub sinks: Sinks,
+}
+
+/// Whether a layer has attention sinks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sinks {
+    /// None.
+    Absent,
+    /// `sinks`, `[Hq]`.
+    Present,
 }
 
 /// Queries at position `p` are multiplied by `1 + beta ln(1 + floor(p / n_original))` (Meta 2025, Mistral AI 2025).
@@ -78,6 +89,7 @@ impl Layout {
             qk_norm: None,
             inward: Inward::Apart,
             growth: None,
+            sinks: Sinks::Absent,
         }
     }
 }
@@ -95,7 +107,7 @@ pub struct SelfAttention {
 impl SelfAttention {
     /// Takes `q_proj`, `k_proj` and `v_proj`, or `qkv_proj`; `o_proj`; and, where the layout has them, `q_norm` and `k_norm`.
     pub fn load(at: &At<'_, '_>, layout: Layout, sdpa: Sdpa, rope: &Rope) -> LoadResult<Self> {
-        let Layout { n_hidden, qkv_bias, o_bias, qk_norm, inward, growth } = layout;
+        let Layout { n_hidden, qkv_bias, o_bias, qk_norm, inward, growth, sinks } = layout;
         let shape = *sdpa.shape();
         let [q, k, v] = shape.n_rows();
         let matrix = |name, n_out| Shape { name, n_out, n_in: n_hidden, bias: qkv_bias };
@@ -104,6 +116,10 @@ impl SelfAttention {
                 Linear::load_stacked(at, &[matrix("q_proj", q), matrix("k_proj", k), matrix("v_proj", v)])?
             }
             Inward::Joined => Linear::load(at, matrix("qkv_proj", q + k + v))?,
+        };
+        let sdpa = match sinks {
+            Sinks::Present => sdpa.with_sinks(at.tensor("sinks", &[shape.n_heads])?),
+            Sinks::Absent => sdpa,
         };
         Ok(Self {
             qkv_proj,

@@ -61,8 +61,9 @@ pub enum Mask<'a> {
     Array(&'a Array),
 }
 
-/// Attention of `[B, Hq, L, D]` queries over `[B, Hk, S, D]` keys and values.
-pub fn attention(q: &Array, k: &Array, v: &Array, scale: f32, mask: Mask<'_>) -> Result<Array> {
+/// Attention of `[B, Hq, L, D]` queries over `[B, Hk, S, D]` keys and values; `sinks` `[Hq]` are the scores of a key without
+/// a value.
+pub fn attention(qkv: [&Array; 3], scale: f32, mask: Mask<'_>, sinks: Option<&Array>) -> Result<Array> {
     let (mode, array) = match mask {
         Mask::All => (c"", None),
         Mask::Causal => (c"causal", None),
@@ -72,7 +73,8 @@ pub fn attention(q: &Array, k: &Array, v: &Array, scale: f32, mask: Mask<'_>) ->
     op(|out, s| unsafe {
         let none = sys::mlx_array_new();
         let mask = array.map_or(none, Array::as_ptr);
-        let (q, k, v) = (q.as_ptr(), k.as_ptr(), v.as_ptr());
-        sys::mlx_fast_scaled_dot_product_attention(out, q, k, v, scale, mode.as_ptr(), mask, none, false, s)
+        let [q, k, v] = qkv.map(Array::as_ptr);
+        let sinks = sinks.map_or(none, Array::as_ptr);
+        sys::mlx_fast_scaled_dot_product_attention(out, q, k, v, scale, mode.as_ptr(), mask, sinks, false, s)
     })
 }

@@ -196,6 +196,12 @@ pub fn cast(a: &Array, dtype: Dtype) -> Result<Array> {
     op(|out, s| unsafe { sys::mlx_astype(out, a.as_ptr(), dtype.into(), s) })
 }
 
+/// The same bytes as elements of another type; the last axis changes its length.
+pub fn view(a: &Array, dtype: Dtype) -> Result<Array> {
+    // SAFETY: the handle is valid for the call.
+    op(|out, s| unsafe { sys::mlx_view(out, a.as_ptr(), dtype as sys::mlx_dtype, s) })
+}
+
 /// Row-major copy where `a` is a strided view.
 pub fn contiguous(a: &Array) -> Result<Array> {
     // SAFETY: handles are valid for the call.

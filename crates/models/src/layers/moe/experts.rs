@@ -1,21 +1,20 @@
 //! Feed-forward parts side by side, each token through the few that it picked.
 
-use super::MoeLayout;
+use super::{Glu, MoeLayout};
 use crate::LoadResult;
 use crate::layers::linear::Bias;
-use crate::layers::mlp::Activation;
 use crate::mx::{self, Array, Cut, Order, Packed, Result};
 use crate::weights::{At, Matrix};
 
 /// Picks from which on tokens are sorted by expert, so that each expert's weights are read once.
 const N_SORTED_MIN: usize = 64;
 
-/// `down(act(gate(x)) * up(x))` of every expert.
+/// `down(glu(gate(x), up(x)))` of every expert.
 pub struct Experts {
     /// Gate and up joined, or each by itself where they are packed differently.
     inward: Vec<Stack>,
     down: Stack,
-    activation: Activation,
+    glu: Glu,
     n_inner: i32,
 }
 
@@ -33,7 +32,7 @@ enum Weight {
 }
 
 impl Experts {
-    /// Takes `switch_mlp.{gate,up,down}_proj`, `experts.{gate_up,down}_proj` or `experts.N.NAME`, whichever is there.
+    /// Takes `STACKED.{gate,up,down}_proj` or `experts.N.NAME`, whichever is there.
     pub fn load(at: &At<'_, '_>, n_hidden: i32, layout: &MoeLayout) -> LoadResult<Self> {
         let n_inner = layout.n_inner as i32;
         let projection = |name_idx: usize, n_out, n_in| Projection { layout, name_idx, n_out, n_in };
@@ -50,7 +49,7 @@ impl Experts {
             }
             None => vec![Stack::new(at, gate, gate_bias)?, Stack::new(at, up, up_bias)?],
         };
-        Ok(Self { inward, down: Stack::new(at, down, down_bias)?, activation: layout.activation, n_inner })
+        Ok(Self { inward, down: Stack::new(at, down, down_bias)?, glu: layout.glu, n_inner })
     }
 
     /// `[T, hidden]` through the experts `[T, K]` of each token: `[T, K, hidden]`.
@@ -72,22 +71,16 @@ impl Experts {
 
     fn through(&self, x: &Array, experts: &Array, order: Order) -> Result<Array> {
         let inner = match self.inward.as_slice() {
-            [gate, up] => self.gated(&gate.forward(x, experts, order)?, &up.forward(x, experts, order)?)?,
+            [gate, up] => self.glu.apply(&gate.forward(x, experts, order)?, &up.forward(x, experts, order)?)?,
             [both] => {
                 let both = both.forward(x, experts, order)?;
                 let axis = both.ndim() - 1;
                 let part = |start, stop| mx::slice(&both, &[Cut { axis, start, stop }]);
-                self.gated(&part(0, self.n_inner)?, &part(self.n_inner, 2 * self.n_inner)?)?
+                self.glu.apply(&part(0, self.n_inner)?, &part(self.n_inner, 2 * self.n_inner)?)?
             }
             _ => unreachable!("gate and up are one or two"),
         };
         self.down.forward(&inner, experts, order)
-    }
-}
-
-impl Experts {
-    fn gated(&self, gate: &Array, up: &Array) -> Result<Array> {
-        mx::multiply(&self.activation.apply(gate)?, up)
     }
 }
 
@@ -126,7 +119,7 @@ impl Projection<'_> {
     fn load(&self, at: &At<'_, '_>) -> LoadResult<(Matrix, Option<Array>)> {
         let (e, Self { layout, n_out, n_in, .. }) = (self.layout.n_experts as i32, self);
         let name = ["gate_proj", "up_proj", "down_proj"][self.name_idx];
-        let stacked = at.at("switch_mlp").at(name);
+        let stacked = at.at(layout.stacked).at(name);
         let has_bias = layout.bias == Bias::Present;
         if stacked.has("weight") || !at.has(&format!("experts.0.{}.weight", layout.names[self.name_idx])) {
             let bias = has_bias.then(|| stacked.tensor("bias", &[e, *n_out])).transpose()?;
