@@ -1,4 +1,4 @@
-//! RMS norm (Zhang and Sennrich 2019) and layer norm (Ba et al. 2016).
+//! RMS norm (Zhang and Sennrich 2019) and layer norm (arXiv 1607.06450).
 
 use crate::LoadResult;
 use crate::layers::linear::Bias;

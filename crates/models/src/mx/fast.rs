@@ -41,7 +41,7 @@ pub fn rope(x: &Array, dims: i32, pairs: Pairs, offsets: &Array, freqs: &Array) 
     })
 }
 
-/// Layer norm over the last axis (Ba et al. 2016), fused where the backend has a kernel.
+/// Layer norm over the last axis (arXiv 1607.06450), fused where the backend has a kernel.
 pub fn layer_norm(x: &Array, weight: &Array, bias: Option<&Array>, eps: f32) -> Result<Array> {
     // SAFETY: handles are valid for the call; an empty handle stands for "none".
     op(|out, s| unsafe {
