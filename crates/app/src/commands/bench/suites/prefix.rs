@@ -6,11 +6,15 @@ use serde_json::Value;
 use super::{Plan, TTFT_OF_COLD, intake, probe, some};
 use crate::commands::bench::client::{Answer, Endpoint};
 use crate::commands::bench::prompts::{self, Draw};
-use crate::commands::bench::results::Sample;
+use crate::commands::bench::results::{Better, Metric, Sample};
 
 /// What a user's next words or a small tool result add.
 const N_EXTENSION_TOKENS: usize = 64;
 const N_EDITED_WORDS: usize = 4;
+/// A token late in a prompt costs more than one of a short prompt, as it attends to all before it; the average token of the
+/// cold prompt is the nearer measure.
+const TTFT_OF_SHARE: Metric =
+    Metric { name: "TTFT of as many tokens of the cold prompt", unit: "", better: Better::Neither };
 
 /// A conversation that is asked again in other forms.
 struct Base {
@@ -50,6 +54,7 @@ pub async fn run(endpoint: &Endpoint, plan: &Plan, mut draw: Draw) -> Result<Vec
     samples.extend(against("exact", &exact, &cold));
     samples.extend(intake("64 tokens, cold", &alone));
     samples.extend(against("64 tokens more", &extended, &alone));
+    samples.extend(some("64 tokens more", TTFT_OF_SHARE, of_share(&extended, &cold)));
     samples.extend(against("branch at the middle", &branch, &cold));
     samples.extend(against("edit at the middle", &edit, &cold));
     Ok(samples)
@@ -65,6 +70,11 @@ fn branched(base: &Base, draw: &mut Draw) -> Value {
 fn edited(base: &Base, draw: &mut Draw) -> Value {
     let (first, second) = base.halves();
     base.chat(&format!("{first} {} {second}", draw.words(N_EDITED_WORDS)))
+}
+
+fn of_share(extended: &Answer, cold: &Answer) -> Option<f64> {
+    let share_s = cold.ttft_s() * N_EXTENSION_TOKENS as f64 / cold.usage.n_prompt? as f64;
+    (share_s > 0.0).then(|| extended.ttft_s() / share_s)
 }
 
 fn against(case: &str, answer: &Answer, cold: &Answer) -> Vec<Sample> {

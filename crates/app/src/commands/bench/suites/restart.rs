@@ -13,7 +13,7 @@ use crate::commands::bench::target::Target;
 const SETTLE: Duration = Duration::from_secs(2);
 
 const START: Metric = Metric { name: "start to answer", unit: "s", better: Better::Lower };
-const TTFT_OF_WARM: Metric = Metric { name: "TTFT of the warm one's", unit: "", better: Better::Lower };
+const TTFT_OF_WARM: Metric = Metric { name: "TTFT of the warm one's", unit: "", better: Better::Neither };
 
 /// Cold, warm, `kill -9`, start, and the same again.
 pub async fn run(target: &mut Target, plan: &Plan, mut draw: Draw) -> Result<Vec<Sample>> {
