@@ -78,6 +78,15 @@ pub struct ModelArgs {
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub max_rows: u16,
 
+    /// Keep KV in this many bits, so that more of it fits; costs speed and a little exactness.
+    #[arg(long, value_enum, value_name = "BITS")]
+    pub kv_bits: Option<KvBitsArg>,
+
+    /// First position whose KV is kept in `--kv-bits`; what comes before stays as computed, at least the first, which
+    /// every token attends to.
+    #[arg(long, value_name = "N", default_value_t = 256, requires = "kv_bits", value_parser = clap::value_parser!(u32).range(1..))]
+    pub kv_bits_from: u32,
+
     #[command(flatten)]
     #[allow(missing_docs)]
     pub format: FormatArgs,
@@ -114,6 +123,17 @@ pub enum SpeculationArg {
     Ngram,
     /// The draft model.
     Draft,
+}
+
+/// Bits of an element of kept KV.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum KvBitsArg {
+    /// Half of 8 bits.
+    #[value(name = "4")]
+    Four,
+    /// Half of 16-bit KV.
+    #[value(name = "8")]
+    Eight,
 }
 
 /// How weights are held.

@@ -8,10 +8,10 @@ use jiff::Timestamp;
 use tokbar_chat::{Detection, TextModel};
 use tokbar_engine::{Backend, Engine, EngineOptions, Speculation};
 use tokbar_hub::checkpoint::Checkpoint;
-use tokbar_models::{LoadOptions, LoadProgress, MlxBackend, Precision};
+use tokbar_models::{KvQuantization, LoadOptions, LoadProgress, MlxBackend, Precision};
 use tokbar_server::{ModelAbout, ServedModel};
 
-use crate::cli::{FormatArgs, KvArgs, ModelArgs, PrecisionArg, SpeculationArg};
+use crate::cli::{FormatArgs, KvArgs, KvBitsArg, ModelArgs, PrecisionArg, SpeculationArg};
 use crate::sources::{self, Source};
 use crate::{defaults, draft, kv_cache, progress};
 
@@ -96,7 +96,7 @@ fn start_engine(source: &Source, draft_dir: Option<PathBuf>, args: &ModelArgs, k
         ..EngineOptions::default()
     };
     let n_draft_tokens = usize::from(args.draft.num_draft_tokens);
-    let load_options = LoadOptions { precision: precision(args.precision), ..LoadOptions::default() };
+    let load_options = LoadOptions { precision: precision(args.precision), kv_quantization: kv_quantization(args) };
     let (folder, bar) = (dir.to_owned(), progress::bytes("Loading"));
     let load = move || -> Result<Box<dyn Backend>, Box<dyn std::error::Error + Send + Sync>> {
         let mut show = |now: LoadProgress| progress::show(&bar, now.n_bytes, now.n_bytes_total);
@@ -120,6 +120,14 @@ fn speculation(arg: SpeculationArg) -> Speculation {
         SpeculationArg::Ngram => Speculation::Lookup,
         SpeculationArg::Draft => Speculation::Model,
     }
+}
+
+fn kv_quantization(args: &ModelArgs) -> Option<KvQuantization> {
+    let bits = match args.kv_bits? {
+        KvBitsArg::Four => 4,
+        KvBitsArg::Eight => 8,
+    };
+    Some(KvQuantization { bits, min_length: args.kv_bits_from as usize })
 }
 
 fn precision(arg: PrecisionArg) -> Precision {
