@@ -11,7 +11,7 @@ fn tokenizer(dir: &Path, words: &[&str]) -> Tokenizer {
         words.iter().enumerate().map(|(id, word)| ((*word).to_owned(), json!(id))).collect();
     let file = json!({
         "version": "1.0", "added_tokens": [], "normalizer": null, "pre_tokenizer": null, "post_processor": null,
-        "decoder": { "type": "ByteLevel" }, "model": { "type": "WordLevel", "vocab": vocab, "unk_token": words[0] },
+        "decoder": { "type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true }, "model": { "type": "WordLevel", "vocab": vocab, "unk_token": words[0] },
     });
     std::fs::write(dir.join("tokenizer.json"), file.to_string()).unwrap();
     Tokenizer::load(dir).unwrap()
