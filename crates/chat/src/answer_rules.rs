@@ -20,7 +20,7 @@ pub enum AnswerForm {
     JsonObject,
     /// JSON that fits this schema.
     JsonSchema(Value),
-    /// Text that matches this regular expression as a whole (Rust's syntax, no look-around).
+    /// Text that matches this regular expression as a whole (Rust's syntax; `\d` and `\w` are ASCII).
     Regex(String),
     /// Text of this grammar, in the Lark dialect of llguidance.
     Lark(String),

@@ -8,7 +8,7 @@ use tokenizers::AddedToken;
 use crate::{
     Detokenizer, Fim, detokenizer,
     files::{FileError, read_bytes},
-    token_bytes::TokenBytes,
+    token_bytes::{StartRule, TokenBytes},
     tokenizer_config::{TokenizerConfig, eos_ids},
 };
 
@@ -208,6 +208,15 @@ impl Tokenizer {
             !text.is_empty() && terminals.iter().any(|terminal| terminal.contains(&text))
         };
         (0..self.n_vocab() as u32).filter(|id| self.is_special(*id)).filter(is_in_terminal).collect()
+    }
+
+    /// Most spaces that decoding drops at the start of a text of its own.
+    pub(crate) fn dropped_spaces(&self) -> usize {
+        match self.table.start {
+            StartRule::Keep => 0,
+            StartRule::Spaces(n) => n,
+            StartRule::FirstTokenSpaces => 1,
+        }
     }
 
     pub(crate) fn table(&self) -> &TokenBytes {

@@ -9,6 +9,7 @@ mod draw;
 mod engine;
 pub mod fake;
 mod limits;
+mod mask;
 mod outputs;
 mod plan;
 mod prefix_tree;
@@ -28,6 +29,7 @@ pub use backend::{
     StepError, StepOutput, TokenBits, TokenScore,
 };
 pub use engine::{Engine, EngineOptions, StartError, SubmitError};
+pub use mask::{Allowed, MaskSource, TokenMask};
 pub use outputs::Outputs;
 pub use request::{FinishReason, Output, Priority, Request, Usage};
 pub use sampling::{N_LOGPROBS_MAX, SamplingError, SamplingOptions};

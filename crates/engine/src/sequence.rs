@@ -14,8 +14,11 @@ use crate::{
 };
 
 mod drafts;
+mod held;
 mod holdings;
 
+use held::Held;
+pub(crate) use held::N_FORCED_MAX;
 pub(crate) use holdings::{Holdings, Keeping, Locks, PathBlock};
 
 /// Where a sequence stands.
@@ -91,6 +94,8 @@ pub(crate) struct Sequence {
     pub drafting: Drafting,
     /// Tokens that the backend's drafter knows.
     n_drafter_known: usize,
+    /// What its output is held to.
+    held: Option<Held>,
 }
 
 impl Sequence {
@@ -126,6 +131,7 @@ impl Sequence {
             n_deferred: 0,
             drafting: Drafting::new(&request.prediction, n_prompt),
             n_drafter_known: 0,
+            held: request.mask.map(|source| Held::new(source.start())),
         }
     }
 
@@ -204,7 +210,9 @@ impl Sequence {
 
     /// Positions still to compute. The last token of a sequence is never computed, as nothing follows it.
     pub(crate) fn gap(&self) -> usize {
-        let n_known = self.tokens.len() + self.n_pending;
+        // What a row may draw depends on the token before it where the output is held to a form.
+        let n_pending = if self.held.as_ref().is_none_or(Held::is_free) { self.n_pending } else { 0 };
+        let n_known = self.tokens.len() + n_pending;
         n_known.min(self.n_positions_max()).saturating_sub(self.n_computed)
     }
 
@@ -236,7 +244,9 @@ impl Sequence {
             None => RowInput::Pending,
         };
         let has_sample = end == n_known && n_known < self.n_limit;
-        let draw = has_sample.then(|| Draw::free(uniform(self.sampling.seed, end)));
+        // A row that takes a pending token is of a sequence that is free so far.
+        let mask = self.held.as_mut().filter(|_| has_sample && self.n_pending == 0).and_then(Held::bits);
+        let draw = has_sample.then(|| Draw { mask, ..Draw::free(uniform(self.sampling.seed, end)) });
         let targets = self.targets(start, end);
         let planned = PlannedRow {
             id: self.id,
@@ -303,15 +313,13 @@ impl Sequence {
         }
         outputs.extend(self.scores.take().map(Output::Prompt));
         for score in result.tokens {
-            self.tokens.push(score.token);
-            let is_stop = self.stop_tokens.contains(&score.token);
-            outputs.push(Output::Token(score));
-            if is_stop {
-                outputs.push(self.finish(FinishReason::Stop));
+            if let Some(outcome) = self.take(score, &mut outputs) {
+                outputs.extend(outcome);
                 return outputs;
             }
         }
-        if self.tokens.len() >= self.n_limit {
+        self.take_forced(&mut outputs);
+        if self.tokens.len() >= self.n_limit && self.standing != Standing::Leaving(Leave::Finished) {
             outputs.push(self.finish(FinishReason::Length));
         }
         outputs

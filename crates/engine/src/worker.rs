@@ -20,14 +20,15 @@ use crate::limits::bounds;
 use crate::outputs::{Bell, Command, N_OUTPUTS_MAX, Shared};
 use crate::plan::{Chore, Keep, Plan};
 use crate::scheduler::Scheduler;
+use crate::sequence::N_FORCED_MAX;
 use crate::spill::{Pace, Spill};
 use crate::stats::Meter;
 use crate::tier::Tier;
 use crate::{Backend, EngineOptions, FinishReason, ModelInfo, Output, SequenceId, StartError, Stats};
 
-/// Room in an output channel below which a sequence pauses: two rows in flight with a verified run, prompt scores
-/// and the finish.
-const N_OUTPUTS_SPARE: usize = N_DRAFT_MAX + 4;
+/// Room in an output channel below which a sequence pauses: two rows in flight with a verified run, forced tokens, prompt
+/// scores and the finish.
+const N_OUTPUTS_SPARE: usize = N_DRAFT_MAX + N_FORCED_MAX + 4;
 
 /// How often to look whether a disk that somebody waits for is stuck.
 const DISK_LOOK: Duration = Duration::from_millis(100);

@@ -12,6 +12,8 @@ mod chat;
 mod client;
 #[path = "server/completions.rs"]
 mod completions;
+#[path = "server/constrained.rs"]
+mod constrained;
 #[path = "server/hostile.rs"]
 mod hostile;
 #[path = "server/lifecycle.rs"]

@@ -45,10 +45,15 @@ impl Sequence {
     /// Plans the next position with drafts after it. No row of the sequence is in flight.
     pub(crate) fn plan_drafted(&mut self, drafts: &[TokenId], source: Source) -> (Row, PlannedRow) {
         debug_assert!(self.n_rows_in_flight == 0 && self.gap() == 1);
+        let masks = self.held.as_mut().map(|held| held.bits_along(drafts));
+        let drafts = masks.as_ref().map_or(drafts, |masks| &drafts[..masks.len() - 1]);
+        let mut masks = masks.into_iter().flatten();
         let start = self.n_computed;
         let end = start + 1 + drafts.len();
         let tokens = [&self.tokens[start..], drafts].concat();
-        let draws = (start + 1..=end).map(|position| Draw::free(uniform(self.sampling.seed, position))).collect();
+        let seed = self.sampling.seed;
+        let draw = |position| Draw { mask: masks.next().flatten(), ..Draw::free(uniform(seed, position)) };
+        let draws = (start + 1..=end).map(draw).collect();
         let planned = PlannedRow {
             id: self.id,
             n_tokens: tokens.len(),

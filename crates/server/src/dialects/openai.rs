@@ -13,6 +13,7 @@ mod prompts;
 mod ranking;
 mod refused;
 mod responses;
+mod rules;
 mod stream;
 mod text_pieces;
 mod wire;

@@ -10,7 +10,7 @@ use tokbar_engine::SamplingOptions;
 use super::{blocks, system, tools};
 use crate::fields::Fields;
 use crate::generate::{Job, Scope};
-use crate::{ApiError, SamplingDefaults, ServedModel, ServerState, unenforced};
+use crate::{ApiError, SamplingDefaults, ServedModel, ServerState};
 
 /// Wishes that would need what is not built.
 const REFUSED: [(&str, &str); 2] = [
@@ -49,7 +49,6 @@ pub fn parse(state: &ServerState, body: Value) -> Result<Call, ApiError> {
     let is_stream = fields.flag("stream")?.unwrap_or(false);
     let sampling = sampling(&mut fields, &model.defaults)?;
     let (prompt, rules) = prompt(&mut fields)?;
-    unenforced::refuse(&rules, "output_config.format")?;
     let scope = Scope::default();
     let job = Job { prompts: vec![prompt], n_choices: 1, sampling, max_tokens, stop, scope, rules, prediction: None };
     Ok(Call { model, job, delivery: if is_stream { Delivery::Stream } else { Delivery::Whole } })

@@ -13,7 +13,7 @@ use super::options::Options;
 use crate::generate::{self, Job, Scope};
 use crate::generation::Update;
 use crate::stream::{Printer, Updates, frames, response, updates};
-use crate::{ApiError, ServedModel, ServerState, sse, unenforced};
+use crate::{ApiError, ServedModel, ServerState, sse};
 
 const CONTENT_TYPE: &str = "application/x-ndjson";
 
@@ -48,7 +48,6 @@ pub async fn answer(state: &ServerState, call: Call, head: Head) -> Result<Respo
     let Some(prompt) = call.prompt else { return Ok(Json(head.loaded()).into_response()) };
     let Options { sampling, max_tokens, stop } = call.options;
     let rules = AnswerRules { form: call.form, ..AnswerRules::default() };
-    unenforced::refuse(&rules, "format")?;
     let scope = Scope::default();
     let job = Job { prompts: vec![prompt], n_choices: 1, sampling, max_tokens, stop, scope, rules, prediction: None };
     let updates = updates(generate::start(state, &call.model, job).await?, state.options.call_timeout);

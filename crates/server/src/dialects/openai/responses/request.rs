@@ -16,7 +16,7 @@ use crate::dialects::openai::refused;
 use crate::fields::Fields;
 use crate::generate::{Job, Scope};
 use crate::guard::Caller;
-use crate::{ApiError, ServedModel, ServerState, ids, unenforced};
+use crate::{ApiError, ServedModel, ServerState, ids};
 
 /// Parameters that are sent back as they came, with what they are when they did not come.
 const ECHO: [(&str, &str); 16] = [
@@ -77,7 +77,6 @@ pub fn parse(state: &ServerState, body: Value, caller: &Caller) -> Result<Call, 
     let input = input::items(&mut fields)?;
     let turns = turns(state, &mut fields, (&input, caller))?;
     let rules = AnswerRules { form: form(&mut fields)?, tool_choice, calls };
-    unenforced::refuse(&rules, "text.format")?;
     let prompt = Prompt::Chat {
         messages: messages(&mut fields, &turns)?,
         tools: tools.shown.clone(),
