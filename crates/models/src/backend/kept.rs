@@ -179,5 +179,8 @@ fn mismatch(detail: String) -> StepError {
 #[path = "kept_tests.rs"]
 mod tests;
 #[cfg(test)]
+#[path = "engine_tests.rs"]
+mod engine_tests;
+#[cfg(test)]
 #[path = "traffic_tests.rs"]
-mod traffic_tests;
+pub mod traffic_tests;
