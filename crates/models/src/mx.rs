@@ -9,12 +9,14 @@ use std::sync::Once;
 
 use mlx_sys as sys;
 
+mod exp;
 mod fast;
 mod files;
 mod gather;
 mod ops;
 mod quantized;
 
+pub use exp::{exp, gated, sigmoid, softmax};
 pub use fast::{Mask, Pairs, attention, layer_norm, rms_norm, rope};
 pub use files::{from_bytes, item_size, load_safetensors, to_bytes};
 pub use gather::{Order, gather_mm, gather_qmm};

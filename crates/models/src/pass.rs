@@ -13,6 +13,7 @@ pub struct Pass<'a> {
     places: Vec<Place>,
     tables: Vec<(*const Spec, Table)>,
     masks: Vec<(Span, Array)>,
+    hiding: Vec<(Span, Array)>,
 }
 
 /// One sequence's tokens in a pass.
@@ -53,7 +54,7 @@ impl<'a> Pass<'a> {
             .iter()
             .flat_map(|row| (0..row.len).map(|i| Place { position: row.offset + i, n_total: row.n_total }))
             .collect();
-        Self { rows, places, tables: Vec::new(), masks: Vec::new() }
+        Self { rows, places, tables: Vec::new(), masks: Vec::new(), hiding: Vec::new() }
     }
 
     /// Position of each token.
@@ -87,9 +88,19 @@ impl<'a> Pass<'a> {
         if let Some((_, mask)) = self.masks.iter().find(|(known, _)| *known == span) {
             return mask.clone();
         }
-        let mask = span.mask();
+        let mask = Array::from_slice(&span.cells(true, false), &span.shape());
         self.masks.push((span, mask.clone()));
         mask
+    }
+
+    /// The same for adding to scores: `[L, S]` of 0 and, where a query does not see a key, minus infinity.
+    pub fn hiding(&mut self, span: Span) -> Array {
+        if let Some((_, hiding)) = self.hiding.iter().find(|(known, _)| *known == span) {
+            return hiding.clone();
+        }
+        let hiding = Array::from_slice(&span.cells(0.0_f32, f32::NEG_INFINITY), &span.shape());
+        self.hiding.push((span, hiding.clone()));
+        hiding
     }
 }
 
@@ -104,13 +115,18 @@ impl Span {
         self.window.is_none_or(|window| self.k_start + window >= self.q_stop)
     }
 
-    fn mask(&self) -> Array {
+    fn shape(&self) -> [i32; 2] {
+        [(self.q_stop - self.q_start) as i32, (self.k_stop - self.k_start) as i32]
+    }
+
+    /// `[L, S]`: `seen` where a query sees a key.
+    fn cells<T: Copy>(&self, seen: T, hidden: T) -> Vec<T> {
         let sees = |q: usize, k: usize| k <= q && self.window.is_none_or(|window| k + window > q);
         let (n_q, n_k) = (self.q_stop - self.q_start, self.k_stop - self.k_start);
-        let mut mask = Vec::with_capacity(n_q * n_k);
+        let mut cells = Vec::with_capacity(n_q * n_k);
         for q in self.q_start..self.q_stop {
-            mask.extend((self.k_start..self.k_stop).map(|k| sees(q, k)));
+            cells.extend((self.k_start..self.k_stop).map(|k| if sees(q, k) { seen } else { hidden }));
         }
-        Array::from_slice(&mask, &[n_q as i32, n_k as i32])
+        cells
     }
 }

@@ -11,6 +11,9 @@ use crate::weights::Kernels;
 /// Queries that the plain path scores at a time: bounds the score matrix and skips keys after the block.
 const N_QUERY_BLOCK: usize = 128;
 
+/// Scores from which on it pays to divide what has been weighed, and not each weight.
+const N_SCORES_MIN: usize = 4096;
+
 /// Sizes of a layer's attention.
 #[derive(Clone, Copy, Debug)]
 pub struct AttentionShape {
@@ -222,7 +225,7 @@ impl Sdpa {
             let n_block = (last - first) as i32;
             let queries = mx::reshape(&queries, &[n_kv_heads, group * n_block, head_dim])?;
             let seen = clip(stretches, &(visible..stop))?;
-            let mask = if span.is_full() { None } else { Some(pass.mask(span)) };
+            let mask = if span.is_full() { None } else { Some(pass.hiding(span)) };
             let out = self.attend(&queries, &seen, mask.as_ref())?;
             let out = mx::reshape(&out, &[n_kv_heads, group, n_block, head_dim])?;
             blocks.push(mx::transpose_axes(&out, &[2, 0, 1, 3])?);
@@ -230,7 +233,7 @@ impl Sdpa {
         mx::reshape(&joined(&blocks, 0)?, &[n_q as i32, n_heads * head_dim])
     }
 
-    /// `[Hk, G L, D]` queries over all positions of the stretches; `mask` is `[L, S]`.
+    /// `[Hk, G L, D]` queries over all positions of the stretches; `mask`, `[L, S]`, is added to the scores.
     fn attend(&self, queries: &Array, stretches: &[Stretch], mask: Option<&Array>) -> Result<Array> {
         let scores = stretches.iter().map(|stretch| self.scores(queries, &stretch.keys)).collect::<Result<Vec<_>>>()?;
         let mut scores = joined(&scores, -1)?;
@@ -242,18 +245,26 @@ impl Sdpa {
             let (n_kv_heads, n_rows, n_k) = (scores.dim(0), scores.dim(1), scores.dim(2));
             let n_q = mask.dim(0);
             let by_query = mx::reshape(&scores, &[n_kv_heads, n_rows / n_q, n_q, n_k])?;
-            let masked = mx::select(mask, &by_query, &mx::cast(&mx::scalar(f32::NEG_INFINITY), scores.dtype())?)?;
+            let masked = mx::add(&by_query, &mx::cast(mask, scores.dtype())?)?;
             scores = mx::reshape(&masked, &[n_kv_heads, n_rows, n_k])?;
         }
-        let probs = self.probabilities(&scores)?;
+        if self.kernels == Kernels::Fused || scores.size() < N_SCORES_MIN {
+            return self.weigh_all(&self.probabilities(&scores)?, stretches);
+        }
+        let (weights, sums) = self.weights(&scores)?;
+        mx::divide(&self.weigh_all(&weights, stretches)?, &sums)
+    }
+
+    /// `weights @ values` over all stretches.
+    fn weigh_all(&self, weights: &Array, stretches: &[Stretch]) -> Result<Array> {
         if let [stretch] = stretches {
-            return self.weigh(&probs, &stretch.values);
+            return self.weigh(weights, &stretch.values);
         }
         let mut sum: Option<Array> = None;
         let mut start = 0;
         for stretch in stretches {
             let stop = start + stretch.range.len() as i32;
-            let out = self.weigh(&mx::slice(&probs, &[Cut { axis: 2, start, stop }])?, &stretch.values)?;
+            let out = self.weigh(&mx::slice(weights, &[Cut { axis: 2, start, stop }])?, &stretch.values)?;
             start = stop;
             sum = Some(match sum {
                 Some(sum) => mx::add(&sum, &out)?,
@@ -263,16 +274,38 @@ impl Sdpa {
         sum.ok_or_else(|| mx::Error { what: "attention over no positions".into() })
     }
 
-    /// `[Hk, G L, S]` scores to weights.
+    /// `[Hk, G L, S]` scores to weights that sum to 1, sinks included.
     fn probabilities(&self, scores: &Array) -> Result<Array> {
-        let Some(sinks) = &self.sinks else { return mx::softmax(scores, -1) };
+        let Some(sinks) = self.sink_scores(scores)? else { return mx::softmax(scores, -1) };
+        let probs = mx::softmax(&mx::concatenate(&[scores, &sinks], -1)?, -1)?;
+        mx::slice(&probs, &[Cut { axis: 2, start: 0, stop: scores.dim(2) }])
+    }
+
+    /// `[Hk, G L, S]` scores to weights, and `[Hk, G L, 1]` what they sum to, sinks included.
+    fn weights(&self, scores: &Array) -> Result<(Array, Array)> {
+        let mut largest = mx::max(scores, -1)?;
+        let sinks = self.sink_scores(scores)?;
+        if let Some(sinks) = &sinks {
+            largest = mx::maximum(&largest, sinks)?;
+        }
+        let weights = mx::exp(&mx::subtract(scores, &largest)?)?;
+        // Matrix products are faster than sums.
+        let ones = mx::broadcast_to(&mx::cast(&mx::scalar(1.0), scores.dtype())?, &[scores.dim(2), 1])?;
+        let mut sums = mx::matmul(&weights, &ones)?;
+        if let Some(sinks) = &sinks {
+            sums = mx::add(&sums, &mx::exp(&mx::subtract(sinks, &largest)?)?)?;
+        }
+        Ok((weights, sums))
+    }
+
+    /// The sinks' scores for each row of `[Hk, G L, S]`: `[Hk, G L, 1]`.
+    fn sink_scores(&self, scores: &Array) -> Result<Option<Array>> {
+        let Some(sinks) = &self.sinks else { return Ok(None) };
         let AttentionShape { n_heads, n_kv_heads, .. } = self.shape;
-        let (group, n_rows, n_k) = (n_heads / n_kv_heads, scores.dim(1), scores.dim(2));
+        let (group, n_rows) = (n_heads / n_kv_heads, scores.dim(1));
         let sinks = mx::reshape(&mx::cast(sinks, scores.dtype())?, &[n_kv_heads, group, 1])?;
         let sinks = mx::broadcast_to(&sinks, &[n_kv_heads, group, n_rows / group])?;
-        let sinks = mx::reshape(&sinks, &[n_kv_heads, n_rows, 1])?;
-        let probs = mx::softmax(&mx::concatenate(&[scores, &sinks], -1)?, -1)?;
-        mx::slice(&probs, &[Cut { axis: 2, start: 0, stop: n_k }])
+        mx::reshape(&sinks, &[n_kv_heads, n_rows, 1]).map(Some)
     }
 
     /// `queries @ keys^T`.

@@ -32,8 +32,8 @@ pub fn run(args: &EngineArgs) -> Result<()> {
 }
 
 fn measure_all(loaded: &Loaded, workload: &measure::Workload, n_runs: u16) -> Result<Vec<measure::Run>> {
-    measure::once(&loaded.engine, workload).context("the warm-up run failed")?;
-    (0..n_runs).map(|_| measure::once(&loaded.engine, workload)).collect()
+    measure::once(&loaded.engine, workload, 0).context("the warm-up run failed")?;
+    (1..=usize::from(n_runs)).map(|run_idx| measure::once(&loaded.engine, workload, run_idx)).collect()
 }
 
 /// Checks the sizes before anything of that size is made.
