@@ -5,7 +5,8 @@ use mlx_sys as sys;
 use super::{Array, Dtype, Error, NO_DTYPE, Result, op, with_vector};
 
 pub(super) type Unary = unsafe extern "C" fn(*mut sys::mlx_array, sys::mlx_array, sys::mlx_stream) -> i32;
-pub(super) type Binary = unsafe extern "C" fn(*mut sys::mlx_array, sys::mlx_array, sys::mlx_array, sys::mlx_stream) -> i32;
+pub(super) type Binary =
+    unsafe extern "C" fn(*mut sys::mlx_array, sys::mlx_array, sys::mlx_array, sys::mlx_stream) -> i32;
 type AlongAxis = unsafe extern "C" fn(*mut sys::mlx_array, sys::mlx_array, i32, sys::mlx_stream) -> i32;
 pub(super) type Reduce = unsafe extern "C" fn(*mut sys::mlx_array, sys::mlx_array, i32, bool, sys::mlx_stream) -> i32;
 
