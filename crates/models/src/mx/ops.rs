@@ -70,6 +70,10 @@ pub fn greater_equal(a: &Array, b: &Array) -> Result<Array> {
 pub fn bitwise_and(a: &Array, b: &Array) -> Result<Array> {
     binary(sys::mlx_bitwise_and, a, b)
 }
+/// `log(e^a + e^b)`, broadcast.
+pub fn logaddexp(a: &Array, b: &Array) -> Result<Array> {
+    binary(sys::mlx_logaddexp, a, b)
+}
 /// Hyperbolic tangent.
 pub fn tanh(a: &Array) -> Result<Array> {
     unary(sys::mlx_tanh, a)
@@ -133,6 +137,13 @@ pub fn select(condition: &Array, a: &Array, b: &Array) -> Result<Array> {
 pub fn addmm(c: &Array, a: &Array, b: &Array) -> Result<Array> {
     // SAFETY: handles are valid for the call.
     op(|out, s| unsafe { sys::mlx_addmm(out, c.as_ptr(), a.as_ptr(), b.as_ptr(), 1.0, 1.0, s) })
+}
+
+/// `[B, S, C]` through a filter `[C, K, 1]` of its own for each of the `C` channels: `[B, S - K + 1, C]`.
+pub fn conv_channels(x: &Array, filters: &Array) -> Result<Array> {
+    let n_channels = x.dim(-1);
+    // SAFETY: handles are valid for the call.
+    op(|out, s| unsafe { sys::mlx_conv1d(out, x.as_ptr(), filters.as_ptr(), 1, 0, 1, n_channels, s) })
 }
 
 /// Running sum along an axis, the element itself included.
