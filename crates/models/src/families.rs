@@ -18,6 +18,8 @@ mod exaone4;
 mod experts;
 mod gemma2;
 mod gemma3_text;
+mod gemma3n;
+mod gemma4_text;
 mod glm4;
 mod glm4_moe;
 mod gpt_oss;
@@ -26,17 +28,21 @@ mod granite;
 #[path = "families/hybrid_tests.rs"]
 pub mod hybrid;
 mod llama;
+mod llama4_text;
 mod minimax;
 mod ministral3;
 mod mixtral;
 mod olmo2;
 mod olmo3;
+mod per_layer;
+mod phi;
 mod phi3;
 mod qwen2;
 mod qwen2_moe;
 mod qwen3;
 mod qwen3_moe;
 mod seed_oss;
+mod shared_kv;
 mod smollm3;
 
 /// A loaded network: tokens in, logits out. Knows nothing of sampling, batching or devices.
@@ -85,17 +91,25 @@ pub const FAMILIES: &[Family] = &[
     Family { name: "exaone4", aliases: &[], load: exaone4::load },
     Family { name: "gemma2", aliases: &[], load: gemma2::load },
     Family { name: "gemma3_text", aliases: &[], load: gemma3_text::load },
+    Family { name: "gemma3n", aliases: &["gemma3n_text"], load: gemma3n::load },
+    Family {
+        name: "gemma4_text",
+        aliases: &["gemma4", "gemma4_unified", "gemma4_unified_text"],
+        load: gemma4_text::load,
+    },
     Family { name: "glm4", aliases: &[], load: glm4::load },
     Family { name: "glm4_moe", aliases: &[], load: glm4_moe::load },
     Family { name: "glm4_moe_lite", aliases: &[], load: deepseek::load },
     Family { name: "gpt_oss", aliases: &[], load: gpt_oss::load },
     Family { name: "granite", aliases: &[], load: granite::load },
     Family { name: "llama", aliases: &["mistral"], load: llama::load },
+    Family { name: "llama4_text", aliases: &["llama4"], load: llama4_text::load },
     Family { name: "minimax", aliases: &[], load: minimax::load },
     Family { name: "ministral3", aliases: &[], load: ministral3::load },
     Family { name: "mixtral", aliases: &[], load: mixtral::load },
     Family { name: "olmo2", aliases: &[], load: olmo2::load },
     Family { name: "olmo3", aliases: &[], load: olmo3::load },
+    Family { name: "phi", aliases: &[], load: phi::load },
     Family { name: "phi3", aliases: &[], load: phi3::load },
     Family { name: "qwen2", aliases: &[], load: qwen2::load },
     Family { name: "qwen2_moe", aliases: &[], load: qwen2_moe::load },

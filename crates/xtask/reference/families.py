@@ -1,5 +1,8 @@
 """Names, shapes and kinds of each family's tensors, as its checkpoints on disk have them."""
 
+import families_gemma
+import families_sparse
+
 
 def head_dim(config):
     return config.get("head_dim") or config["hidden_size"] // config["num_attention_heads"]
@@ -170,6 +173,22 @@ def phi3(config):
     return dense(config, PRE_NORMS, "norm", [], joined=True)
 
 
+def phi(config):
+    """Layer norms, which have biases, and an ungated MLP."""
+    hidden, inner, vocab = config["hidden_size"], config["intermediate_size"], config["vocab_size"]
+    names = {"self_attn.q_proj": [hidden, hidden], "self_attn.k_proj": None, "self_attn.v_proj": None, "self_attn.dense": [hidden, hidden]}
+    kv = config["num_key_value_heads"] * head_dim(config)
+    shapes = {name: shape or [kv, hidden] for name, shape in names.items()} | {"mlp.fc1": [inner, hidden], "mlp.fc2": [hidden, inner]}
+    out = [("model.embed_tokens.weight", [vocab, hidden], "matrix")]
+    for layer in range(config["num_hidden_layers"]):
+        at = f"model.layers.{layer}."
+        out += [(f"{at}{name}.weight", shape, "matrix") for name, shape in shapes.items()]
+        out += [(f"{at}{name}.bias", shape[:1], "bias") for name, shape in shapes.items()]
+        out += [(f"{at}input_layernorm.weight", [hidden], "norm"), (f"{at}input_layernorm.bias", [hidden], "bias")]
+    out += [("model.final_layernorm.weight", [hidden], "norm"), ("model.final_layernorm.bias", [hidden], "bias")]
+    return out + [("lm_head.weight", [vocab, hidden], "matrix"), ("lm_head.bias", [vocab], "bias")]
+
+
 def ernie4_5(config):
     return dense(config, PRE_NORMS, "norm", ATTENTION + ["self_attn.o_proj"] + MLP if config["use_bias"] else [])
 
@@ -278,6 +297,8 @@ def gemma2(config):
 
 
 FAMILIES = {
+    **families_gemma.FAMILIES,
+    **families_sparse.FAMILIES,
     "deepseek_v2": deepseek,
     "deepseek_v3": deepseek,
     "gemma2": gemma2,
@@ -301,6 +322,7 @@ FAMILIES = {
     "mixtral": mixtral,
     "olmo2": olmo,
     "olmo3": olmo,
+    "phi": phi,
     "phi3": phi3,
     "qwen2": qwen2,
     "qwen2_moe": qwen2_moe,

@@ -12,7 +12,7 @@ use crate::layers::norm::{Centre, Norm, NormKind};
 use crate::layers::rope::Rope;
 use crate::layers::self_attention::{Layout, SelfAttention};
 use crate::mx::{self, Array, Dtype, Result};
-use crate::pass::Pass;
+use crate::pass::{Pass, Reach};
 use crate::weights::{At, Weights};
 
 /// What a family decides.
@@ -35,15 +35,28 @@ pub struct Recipe {
     pub norms: Norms,
     /// One a layer.
     pub layers: Vec<Layer>,
+    /// What a layer's window means.
+    pub local: Local,
     /// What is scaled.
     pub scaling: Scaling,
+}
+
+/// What the window of a layer that does not see everything means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Local {
+    /// It moves with the query.
+    Sliding,
+    /// Positions are cut into chunks of that many.
+    Chunked,
 }
 
 /// One layer's own choices.
 #[derive(Clone)]
 pub struct Layer {
-    /// How far back it sees.
+    /// How far back it sees; `None` = all the way.
     pub window: Option<usize>,
+    /// In place of the recipe's.
+    pub attention: Option<Layout>,
     /// How it marks positions.
     pub rope: Rope,
     /// Which feed-forward part it has.
@@ -133,7 +146,8 @@ impl Norms {
 impl Layer {
     /// Dense layers of the given windows with one rotation.
     pub fn dense(windows: Vec<Option<usize>>, rope: &Rope) -> Vec<Self> {
-        windows.into_iter().map(|window| Self { window, rope: rope.clone(), mlp: MlpKind::Dense }).collect()
+        let layer = |window| Self { window, attention: None, rope: rope.clone(), mlp: MlpKind::Dense };
+        windows.into_iter().map(layer).collect()
     }
 }
 
@@ -149,6 +163,7 @@ impl Recipe {
             moe: None,
             norms: Norms::PRE,
             layers: Layer::dense(windows, rope),
+            local: Local::Sliding,
             scaling: Scaling::default(),
             dims,
         }
@@ -168,7 +183,11 @@ impl Recipe {
     }
 
     fn shape(&self, layer: &Layer) -> AttentionShape {
-        AttentionShape { scale: self.scale, cap: self.cap, ..self.dims.attention(layer.window) }
+        let reach = match (layer.window, self.local) {
+            (Some(size), Local::Chunked) => Reach::Chunk(size),
+            (window, _) => window.into(),
+        };
+        AttentionShape { scale: self.scale, cap: self.cap, reach, ..self.dims.attention(None) }
     }
 }
 
@@ -220,7 +239,12 @@ impl Block {
             None => {
                 let sdpa = Sdpa::new(recipe.shape(layer), layer_idx, at.kernels());
                 let at = at.at("self_attn");
-                Attention::Grouped(Box::new(SelfAttention::load(&at, recipe.attention, sdpa, &layer.rope)?))
+                Attention::Grouped(Box::new(SelfAttention::load(
+                    &at,
+                    layer.attention.unwrap_or(recipe.attention),
+                    sdpa,
+                    &layer.rope,
+                )?))
             }
         };
         let mlp = match (layer.mlp, &recipe.moe) {
@@ -266,7 +290,7 @@ impl Block {
     /// `x + y`, scaled where the family scales it.
     fn joined(&self, x: &Array, y: &Array) -> Result<Array> {
         match self.residual {
-            Some(factor) => add_in_range(x, &scaled(y, factor)?),
+            Some(factor) => add_in_range(x, &mx::scale(y, factor)?),
             None => add_in_range(x, y),
         }
     }
@@ -276,9 +300,9 @@ fn normed(norm: Option<&Norm>, x: &Array) -> Result<Array> {
     norm.map_or_else(|| Ok(x.clone()), |norm| norm.forward(x))
 }
 
-/// `x * factor` in the type of `x`.
-fn scaled(x: &Array, factor: f32) -> Result<Array> {
-    mx::multiply(x, &mx::cast(&mx::scalar(factor), x.dtype())?)
+/// `cap * tanh(x / cap)`.
+pub(super) fn capped(x: &Array, cap: f32) -> Result<Array> {
+    mx::scale(&mx::tanh(&mx::scale(x, 1.0 / cap)?)?, cap)
 }
 
 /// `x + y`, kept inside what f16 holds: some families' residual streams outgrow it.
@@ -307,7 +331,7 @@ impl Model for Decoder {
     fn hidden(&self, tokens: &Array, pass: &mut Pass<'_>) -> Result<Array> {
         let mut h = self.ends.embed(tokens)?;
         if let Some(factor) = self.scaling.embedding {
-            h = scaled(&h, factor)?;
+            h = mx::scale(&h, factor)?;
         }
         for block in &self.blocks {
             h = block.forward(&h, pass)?;
@@ -321,7 +345,7 @@ impl Model for Decoder {
             logits = mx::divide(&logits, &mx::cast(&mx::scalar(divisor), logits.dtype())?)?;
         }
         match self.scaling.logits_cap {
-            Some(cap) => scaled(&mx::tanh(&scaled(&logits, 1.0 / cap)?)?, cap),
+            Some(cap) => capped(&logits, cap),
             None => Ok(logits),
         }
     }

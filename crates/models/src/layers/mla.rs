@@ -7,7 +7,7 @@ use crate::layers::linear::{Bias, Linear, Shape};
 use crate::layers::norm::{Centre, RmsNorm};
 use crate::layers::rope::Rope;
 use crate::mx::{self, Array, Cut, Packed, Result};
-use crate::pass::Pass;
+use crate::pass::{Pass, Reach};
 use crate::weights::{At, Kernels, Matrix};
 
 /// Sizes of the parts.
@@ -43,7 +43,7 @@ impl MlaLayout {
             n_kv_heads: 1,
             head_dim: self.kv_lora_rank + self.qk_rope_head_dim,
             scale: self.scale,
-            window: None,
+            reach: Reach::All,
             cap: None,
         }
     }
@@ -123,7 +123,7 @@ impl Mla {
         let embedded = self.embed_q.forward(&part(&queries, 2, 0, qk_nope_head_dim)?)?;
         let mut queries = mx::concatenate(&[&embedded, &part(&rotated, 1, 0, n_heads)?], 2)?;
         if self.kernels == Kernels::Plain {
-            queries = mx::multiply(&queries, &mx::cast(&mx::scalar(self.layout.scale), queries.dtype())?)?;
+            queries = mx::scale(&queries, self.layout.scale)?;
         }
         let latent = mx::reshape(&latent, &[t, 1, kv_lora_rank])?;
         let key = mx::concatenate(&[&latent, &part(&rotated, 1, n_heads, n_heads + 1)?], 2)?;
