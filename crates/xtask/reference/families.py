@@ -262,16 +262,29 @@ def latent_attention(config, heads="kv_b_proj"):
     return out + [(f"self_attn.{name}.weight", shape, "norm") for name, shape in norms.items()]
 
 
+def indexer(config):
+    """What picks the positions that a query reads, where the family has it."""
+    if "index_topk" not in config:
+        return []
+    n, head_dim, hidden = config["index_n_heads"], config["index_head_dim"], config["hidden_size"]
+    shapes = {"wq_b": [n * head_dim, config["q_lora_rank"]], "wk": [head_dim, hidden], "weights_proj": [n, hidden]}
+    out = [(f"self_attn.indexer.{name}.weight", shape, "matrix") for name, shape in shapes.items()]
+    return [*out, ("self_attn.indexer.k_norm.weight", [head_dim], "norm"), ("self_attn.indexer.k_norm.bias", [head_dim], "bias")]
+
+
 def deepseek(config):
     def layer(config, index):
         hidden, n, inner = config["hidden_size"], config["n_routed_experts"], config["moe_intermediate_size"]
-        out = latent_attention(config, "apart" if config.get("heads_apart") else "kv_b_proj")
+        out = latent_attention(config, "apart" if config.get("heads_apart") else "kv_b_proj") + indexer(config)
         if index < config["first_k_dense_replace"]:
             return out + gated("mlp", hidden, config["intermediate_size"])
         out.append(("mlp.gate.weight", [n, hidden], "matrix"))
-        if config["model_type"] != "deepseek_v2":
+        if config["model_type"] not in ("deepseek_v2", "mistral4"):
             out.append(("mlp.gate.e_score_correction_bias", [n], "bias"))
         out += gated("mlp.shared_experts", hidden, inner * config["n_shared_experts"])
+        if config["model_type"] == "mistral4":
+            down = ("mlp.experts.down_proj", [n, hidden, inner], "matrix")
+            return [*out, ("mlp.experts.gate_up_proj", [n, 2 * inner, hidden], "matrix"), down]
         return out + apart("mlp", n, hidden, inner)
 
     return dense(config, PRE_NORMS, "norm", [], mlp=layer, joined="attention by mlp")
@@ -301,8 +314,10 @@ FAMILIES = {
     **families_sparse.FAMILIES,
     "deepseek_v2": deepseek,
     "deepseek_v3": deepseek,
+    "deepseek_v32": deepseek,
     "gemma2": gemma2,
     "glm4_moe_lite": deepseek,
+    "glm_moe_dsa": deepseek,
     "gpt_oss": gpt_oss,
     "bailing_moe": bailing_moe,
     "cohere2": cohere2,
@@ -319,6 +334,7 @@ FAMILIES = {
     "ministral3": llama,
     "mistral": llama,
     "mistral3": text_tower,
+    "mistral4": deepseek,
     "mixtral": mixtral,
     "olmo2": olmo,
     "olmo3": olmo,

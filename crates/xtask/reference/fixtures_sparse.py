@@ -1,6 +1,6 @@
 """What the goldens of late families with experts cover: see fixtures.py."""
 
-from fixtures import EXPERTS, GROUPED, LLAMA3, base, fixture
+from fixtures import EXPERTS, GROUPED, GROWING, LATENT, LLAMA3, STRETCHED, base, fixture
 
 
 def llama4(**changes):
@@ -26,7 +26,44 @@ DENSE = {
     "rope_scaling": None,
 }
 
+INDEXED = {"q_lora_rank": 20, "index_n_heads": 9, "index_head_dim": 20, "index_topk": 7}
+LONG = {"lengths": [6, 9, 40], "n_decode": 4}
+MISTRAL4_ROPE = {**GROWING, "mscale": 1.0, "mscale_all_dim": 0.7, "rope_theta": 1000.0}
+
 FIXTURES = {
+    "deepseek_v32": fixture(
+        "an indexer of small heads picks the positions that a query reads: more than there are, by one token, by many at once",
+        base("deepseek_v32", **LATENT, **INDEXED, rope_scaling=STRETCHED),
+        run=LONG,
+        unlike=[{"index_topk": 40}, {"index_topk": 6}, {"indexer_rope_interleave": True}],
+    ),
+    "glm_moe_dsa": fixture(
+        "an indexer that rotates pairs of neighbours, RoPE settings where transformers 5 keeps them",
+        base(
+            "glm_moe_dsa",
+            **{**LATENT, "n_group": 1, "topk_group": 1},
+            **INDEXED,
+            rope_theta=None,
+            rope_parameters={"rope_type": "default", "rope_theta": 1000.0},
+            topk_method="noaux_tc",
+            scoring_func="sigmoid",
+            attention_bias=False,
+        ),
+        run=LONG,
+        unlike=[{"index_topk": 40}, {"indexer_rope_interleave": False}],
+    ),
+    "mistral4": fixture(
+        "latent attention with queries that grow with their position, softmax routing in groups by their two best, experts in one "
+        "tensor a projection",
+        base("mistral4", **LATENT, q_lora_rank=20, rope_theta=None, rope_parameters=MISTRAL4_ROPE, topk_method="greedy"),
+        run=EXPERTS,
+        unlike=[
+            {"rope_parameters": {**MISTRAL4_ROPE, "llama_4_scaling_beta": 0.0}},
+            {"topk_group": 4},
+            {"rope_interleave": False},
+            {"rope_parameters": {**MISTRAL4_ROPE, "mscale_all_dim": 0.0}},
+        ],
+    ),
     "llama4": fixture(
         "the text part of a checkpoint for images: attention inside chunks, a layer that does not rotate and whose queries grow, "
         "one expert a token, whose input is weighed, beside one for all",

@@ -4,6 +4,7 @@
 use super::decoder::{Dims, Ends};
 use super::{Model, Sizes};
 use crate::LoadResult;
+use crate::cache::CacheKind;
 use crate::layers::attention::{AttentionShape, Sdpa};
 use crate::layers::mla::{Mla, MlaLayout};
 use crate::layers::mlp::{GatedMlp, MlpLayout};
@@ -21,8 +22,8 @@ pub struct Recipe {
     pub dims: Dims,
     /// Attention's biases, norms and projections.
     pub attention: Layout,
-    /// Latent attention, in place of that.
-    pub mla: Option<MlaLayout>,
+    /// Latent attention, in place of that, with the rotation of its indexer.
+    pub mla: Option<(MlaLayout, Rope)>,
     /// Multiplies the attention scores.
     pub scale: f32,
     /// Bounds the attention scores.
@@ -176,8 +177,12 @@ impl Recipe {
         let blocks = blocks.collect::<LoadResult<_>>()?;
         let ends = Ends::load(weights, &self.dims, self.norms.kind)?;
         let mut sizes = self.dims.sizes(self.layers.iter().map(|layer| layer.window).collect());
-        if let Some(mla) = self.mla {
-            sizes.n_kv_elements = self.layers.len() * mla.shape().head_dim as usize;
+        if let Some((mla, _)) = &self.mla {
+            let n_index = mla.index.map_or(0, |index| index.head_dim);
+            sizes.n_kv_elements = self.layers.len() * (mla.shape().head_dim + n_index) as usize;
+            if mla.index.is_some() {
+                sizes.caches.extend(vec![CacheKind::Full; self.layers.len()]);
+            }
         }
         Ok(Box::new(Decoder { ends, blocks, sizes, scaling: self.scaling }))
     }
@@ -234,8 +239,11 @@ impl Block {
         let Recipe { dims, norms, .. } = recipe;
         let layer = &recipe.layers[layer_idx];
         let norm = |name: Option<&str>| name.map(|name| dims.norm(&at.at(name), norms.kind)).transpose();
-        let self_attn = match recipe.mla {
-            Some(mla) => Attention::Latent(Box::new(Mla::load(&at.at("self_attn"), mla, layer_idx, &layer.rope)?)),
+        let self_attn = match &recipe.mla {
+            Some((mla, index_rope)) => {
+                let ropes = [&layer.rope, index_rope];
+                Attention::Latent(Box::new(Mla::load(&at.at("self_attn"), *mla, layer_idx, ropes)?))
+            }
             None => {
                 let sdpa = Sdpa::new(recipe.shape(layer), layer_idx, at.kernels());
                 let at = at.at("self_attn");

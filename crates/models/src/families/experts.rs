@@ -77,7 +77,7 @@ pub enum Fused {
 }
 
 /// Takes `experts.gate_up_proj`, gates before ups, and `experts.down_proj` apart into what MLX conversions keep below
-/// `experts.STACKED`; or below `experts` when that is empty.
+/// `stacked`.
 pub fn unfuse(weights: &Weights<'_>, stacked: &str, fused: Fused) -> LoadResult<()> {
     weights.remake(|name, array| {
         let Some((at, projection)) = name.rsplit_once(".experts.").filter(|_| array.ndim() == 3) else {
@@ -95,8 +95,7 @@ pub fn unfuse(weights: &Weights<'_>, stacked: &str, fused: Fused) -> LoadResult<
         };
         let named = parts.into_iter().map(|(projection, array)| {
             let array = if fused == Fused::InOut { mx::transpose_axes(&array, &[0, 2, 1])? } else { array };
-            let dot = if stacked.is_empty() { "" } else { "." };
-            Ok((format!("{at}.experts.{stacked}{dot}{projection}.weight"), mx::contiguous(&array)?))
+            Ok((format!("{at}.{stacked}.{projection}.weight"), mx::contiguous(&array)?))
         });
         named.collect::<mx::Result<_>>().map(Some)
     })

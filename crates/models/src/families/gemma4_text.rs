@@ -162,7 +162,7 @@ pub(super) fn load(file: &ConfigFile, weights: &Weights<'_>) -> LoadResult<Box<d
 fn prepare(config: &Config, owners: &Owners, weights: &Weights<'_>) -> LoadResult<()> {
     sanitize(weights, config.tie_word_embeddings.or(Some(true)));
     owners.drop_unused(weights);
-    unfuse(weights, "switch_glu", Fused::OutIn)?;
+    unfuse(weights, "experts.switch_glu", Fused::OutIn)?;
     weights.rename(|name| {
         // Ranges of activations, for integer arithmetic that nothing here does.
         let is_range = ["input_max", "input_min", "output_max", "output_min"].iter().any(|end| name.ends_with(end));

@@ -139,7 +139,7 @@ pub(super) fn load(file: &ConfigFile, weights: &Weights<'_>) -> LoadResult<Box<d
     let moe = config.moe(file)?;
     sanitize(weights, config.tie_word_embeddings);
     weights.rename(|name| Some(name.replace(".feed_forward.", ".mlp.")));
-    unfuse(weights, "", Fused::InOut)?;
+    unfuse(weights, "experts", Fused::InOut)?;
     config.dims.rope.pairs = Pairs::Neighbours;
     let kernels = weights.root().kernels();
     let (rope, none) = (config.dims.rope(file, kernels)?, config.dims.no_rope(kernels));

@@ -8,6 +8,10 @@ use crate::mx::{self, Array, Cut, Mask, Result};
 use crate::pass::{Pass, PassRow, Reach, Span};
 use crate::weights::Kernels;
 
+mod chosen;
+
+pub use chosen::Chosen;
+
 /// Queries that the plain path scores at a time: bounds the score matrix and skips keys after the block.
 const N_QUERY_BLOCK: usize = 128;
 
@@ -229,8 +233,19 @@ impl Sdpa {
         mx::reshape(&mx::transpose_axes(&out, &[0, 2, 1, 3])?, &[n_q, self.shape.n_heads * self.shape.head_dim])
     }
 
-    /// `[L, Hq, D]` queries by plain operations, some at a time; they carry the scale.
+    /// `[L, Hq, D]` queries by plain operations; they carry the scale.
     fn plain(&self, queries: &Array, stretches: &[Stretch], offset: usize, pass: &mut Pass<'_>) -> Result<Array> {
+        self.blocks(queries, stretches, offset, |span| Ok((!span.is_full()).then(|| pass.mask(span))))
+    }
+
+    /// `[L, Hq, D]` queries by plain operations, some at a time, each through its `mask`.
+    fn blocks(
+        &self,
+        queries: &Array,
+        stretches: &[Stretch],
+        offset: usize,
+        mut mask: impl FnMut(Span) -> Result<Option<Array>>,
+    ) -> Result<Array> {
         let AttentionShape { n_heads, n_kv_heads, head_dim, reach, .. } = self.shape;
         let n_q = queries.dim(0) as usize;
         let group = n_heads / n_kv_heads;
@@ -248,8 +263,7 @@ impl Sdpa {
             let n_block = (last - first) as i32;
             let queries = mx::reshape(&queries, &[n_kv_heads, group * n_block, head_dim])?;
             let seen = clip(stretches, &(visible..stop))?;
-            let mask = if span.is_full() { None } else { Some(pass.mask(span)) };
-            let out = self.attend(&queries, &seen, mask.as_ref())?;
+            let out = self.attend(&queries, &seen, mask(span)?.as_ref())?;
             let out = mx::reshape(&out, &[n_kv_heads, group, n_block, head_dim])?;
             blocks.push(mx::transpose_axes(&out, &[2, 0, 1, 3])?);
         }

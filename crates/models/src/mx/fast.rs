@@ -23,6 +23,12 @@ pub enum Pairs {
     Neighbours,
 }
 
+impl From<bool> for Pairs {
+    fn from(are_neighbours: bool) -> Self {
+        if are_neighbours { Self::Neighbours } else { Self::Halves }
+    }
+}
+
 impl Pairs {
     /// The elements of pair `i` of `n`.
     pub fn elements(self, i: usize, n: usize) -> [usize; 2] {
