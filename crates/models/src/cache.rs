@@ -236,6 +236,15 @@ impl SequenceCache {
         Ok(None)
     }
 
+    /// What [`SequenceCache::append`] gave when it appended the last `n_new` positions, for a layer that reads them again.
+    pub fn appended(&self, layer_idx: usize, n_new: usize) -> Result<Option<rotating::Held>> {
+        match &self.own[layer_idx] {
+            Own::Rotating(rotating) => rotating.seen_by_last(n_new).map(Some),
+            Own::State(_) => Err(mx::Error { what: format!("layer {layer_idx} keeps no keys") }),
+            Own::Full => Ok(None),
+        }
+    }
+
     /// All positions of a layer that keeps every one.
     pub fn stretches(&self, layer_idx: usize) -> Result<Vec<Stretch>> {
         let full_idx = self.layout.full_idx[layer_idx];

@@ -61,6 +61,13 @@ impl ConfigFile {
         file
     }
 
+    /// The file with another value in a field.
+    pub fn with(&self, name: &str, value: Value) -> Self {
+        let mut file = self.clone();
+        file.value.as_object_mut().map(|fields| fields.insert(name.to_owned(), value));
+        file
+    }
+
     /// The family's own view of the file.
     pub fn parse<T: DeserializeOwned>(&self) -> LoadResult<T> {
         T::deserialize(&self.value).map_err(|error| self.error(&error.to_string()))

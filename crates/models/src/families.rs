@@ -18,6 +18,8 @@ mod exaone4;
 mod experts;
 mod gemma2;
 mod gemma3_text;
+mod gemma3n;
+mod gemma4_text;
 mod glm4;
 mod glm4_moe;
 mod gpt_oss;
@@ -26,11 +28,14 @@ mod granite;
 #[path = "families/hybrid_tests.rs"]
 pub mod hybrid;
 mod llama;
+mod llama4_text;
 mod minimax;
 mod ministral3;
 mod mixtral;
 mod olmo2;
 mod olmo3;
+mod per_layer;
+mod phi;
 mod phi3;
 mod qwen2;
 mod qwen2_moe;
@@ -38,6 +43,7 @@ mod qwen3;
 mod qwen3_moe;
 mod qwen3_next;
 mod seed_oss;
+mod shared_kv;
 mod smollm3;
 
 /// A loaded network: tokens in, logits out. Knows nothing of sampling, batching or devices.
@@ -86,22 +92,32 @@ pub const FAMILIES: &[Family] = &[
     Family { name: "cohere2", aliases: &[], load: cohere2::load },
     Family { name: "deepseek_v2", aliases: &[], load: deepseek::load },
     Family { name: "deepseek_v3", aliases: &["kimi_k2"], load: deepseek::load },
+    Family { name: "deepseek_v32", aliases: &["glm_moe_dsa"], load: deepseek::load },
     Family { name: "ernie4_5", aliases: &[], load: ernie4_5::load },
     Family { name: "ernie4_5_moe", aliases: &[], load: ernie4_5_moe::load },
     Family { name: "exaone4", aliases: &[], load: exaone4::load },
     Family { name: "gemma2", aliases: &[], load: gemma2::load },
     Family { name: "gemma3_text", aliases: &[], load: gemma3_text::load },
+    Family { name: "gemma3n", aliases: &["gemma3n_text"], load: gemma3n::load },
+    Family {
+        name: "gemma4_text",
+        aliases: &["gemma4", "gemma4_unified", "gemma4_unified_text"],
+        load: gemma4_text::load,
+    },
     Family { name: "glm4", aliases: &[], load: glm4::load },
     Family { name: "glm4_moe", aliases: &[], load: glm4_moe::load },
     Family { name: "glm4_moe_lite", aliases: &[], load: deepseek::load },
     Family { name: "gpt_oss", aliases: &[], load: gpt_oss::load },
     Family { name: "granite", aliases: &[], load: granite::load },
     Family { name: "llama", aliases: &["mistral"], load: llama::load },
+    Family { name: "llama4_text", aliases: &["llama4"], load: llama4_text::load },
     Family { name: "minimax", aliases: &[], load: minimax::load },
     Family { name: "ministral3", aliases: &[], load: ministral3::load },
+    Family { name: "mistral4", aliases: &[], load: deepseek::load },
     Family { name: "mixtral", aliases: &[], load: mixtral::load },
     Family { name: "olmo2", aliases: &[], load: olmo2::load },
     Family { name: "olmo3", aliases: &[], load: olmo3::load },
+    Family { name: "phi", aliases: &[], load: phi::load },
     Family { name: "phi3", aliases: &[], load: phi3::load },
     Family { name: "qwen2", aliases: &[], load: qwen2::load },
     Family { name: "qwen2_moe", aliases: &[], load: qwen2_moe::load },

@@ -38,7 +38,18 @@ pub struct PassRow<'a> {
     pub cache: &'a mut SequenceCache,
 }
 
-/// Queries `q_start..q_stop` over keys `k_start..k_stop`, by position; `window` bounds how far back a query sees.
+/// How far back a query sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// To the first position.
+    All,
+    /// Over this many positions, its own included.
+    Window(usize),
+    /// To the start of its chunk: positions are cut into chunks of this many (Meta 2025).
+    Chunk(usize),
+}
+
+/// Queries `q_start..q_stop` over keys `k_start..k_stop`, by position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     /// Position of the first query.
@@ -49,8 +60,8 @@ pub struct Span {
     pub k_start: usize,
     /// One past the last key.
     pub k_stop: usize,
-    /// Keys a query sees, itself included.
-    pub window: Option<usize>,
+    /// How far back a query sees.
+    pub reach: Reach,
 }
 
 impl<'a> Pass<'a> {
@@ -125,15 +136,32 @@ impl<'a> Pass<'a> {
     }
 }
 
+impl Reach {
+    /// First position that a query at `position` sees.
+    pub fn first(self, position: usize) -> usize {
+        match self {
+            Self::All => 0,
+            Self::Window(window) => (position + 1).saturating_sub(window),
+            Self::Chunk(size) => position / size * size,
+        }
+    }
+}
+
+impl From<Option<usize>> for Reach {
+    fn from(window: Option<usize>) -> Self {
+        window.map_or(Self::All, Self::Window)
+    }
+}
+
 impl Span {
     /// Whether every query sees every key.
     pub fn is_full(&self) -> bool {
         self.k_stop <= self.q_start + 1 && self.is_causal()
     }
 
-    /// Whether the window hides no key from any query.
+    /// Whether every query sees all keys up to its own.
     pub fn is_causal(&self) -> bool {
-        self.window.is_none_or(|window| self.k_start + window >= self.q_stop)
+        self.q_stop == self.q_start || self.reach.first(self.q_stop - 1) <= self.k_start
     }
 
     fn shape(&self) -> [i32; 2] {
@@ -142,7 +170,7 @@ impl Span {
 
     /// `[L, S]`: `seen` where a query sees a key.
     fn cells<T: Copy>(&self, seen: T, hidden: T) -> Vec<T> {
-        let sees = |q: usize, k: usize| k <= q && self.window.is_none_or(|window| k + window > q);
+        let sees = |q: usize, k: usize| k <= q && k >= self.reach.first(q);
         let (n_q, n_k) = (self.q_stop - self.q_start, self.k_stop - self.k_start);
         let mut cells = Vec::with_capacity(n_q * n_k);
         for q in self.q_start..self.q_stop {

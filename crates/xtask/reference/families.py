@@ -1,5 +1,8 @@
 """Names, shapes and kinds of each family's tensors, as its checkpoints on disk have them."""
 
+import families_gemma
+import families_sparse
+
 
 def head_dim(config):
     return config.get("head_dim") or config["hidden_size"] // config["num_attention_heads"]
@@ -170,6 +173,22 @@ def phi3(config):
     return dense(config, PRE_NORMS, "norm", [], joined=True)
 
 
+def phi(config):
+    """Layer norms, which have biases, and an ungated MLP."""
+    hidden, inner, vocab = config["hidden_size"], config["intermediate_size"], config["vocab_size"]
+    names = {"self_attn.q_proj": [hidden, hidden], "self_attn.k_proj": None, "self_attn.v_proj": None, "self_attn.dense": [hidden, hidden]}
+    kv = config["num_key_value_heads"] * head_dim(config)
+    shapes = {name: shape or [kv, hidden] for name, shape in names.items()} | {"mlp.fc1": [inner, hidden], "mlp.fc2": [hidden, inner]}
+    out = [("model.embed_tokens.weight", [vocab, hidden], "matrix")]
+    for layer in range(config["num_hidden_layers"]):
+        at = f"model.layers.{layer}."
+        out += [(f"{at}{name}.weight", shape, "matrix") for name, shape in shapes.items()]
+        out += [(f"{at}{name}.bias", shape[:1], "bias") for name, shape in shapes.items()]
+        out += [(f"{at}input_layernorm.weight", [hidden], "norm"), (f"{at}input_layernorm.bias", [hidden], "bias")]
+    out += [("model.final_layernorm.weight", [hidden], "norm"), ("model.final_layernorm.bias", [hidden], "bias")]
+    return out + [("lm_head.weight", [vocab, hidden], "matrix"), ("lm_head.bias", [vocab], "bias")]
+
+
 def ernie4_5(config):
     return dense(config, PRE_NORMS, "norm", ATTENTION + ["self_attn.o_proj"] + MLP if config["use_bias"] else [])
 
@@ -243,16 +262,29 @@ def latent_attention(config, heads="kv_b_proj"):
     return out + [(f"self_attn.{name}.weight", shape, "norm") for name, shape in norms.items()]
 
 
+def indexer(config):
+    """What picks the positions that a query reads, where the family has it."""
+    if "index_topk" not in config:
+        return []
+    n, head_dim, hidden = config["index_n_heads"], config["index_head_dim"], config["hidden_size"]
+    shapes = {"wq_b": [n * head_dim, config["q_lora_rank"]], "wk": [head_dim, hidden], "weights_proj": [n, hidden]}
+    out = [(f"self_attn.indexer.{name}.weight", shape, "matrix") for name, shape in shapes.items()]
+    return [*out, ("self_attn.indexer.k_norm.weight", [head_dim], "norm"), ("self_attn.indexer.k_norm.bias", [head_dim], "bias")]
+
+
 def deepseek(config):
     def layer(config, index):
         hidden, n, inner = config["hidden_size"], config["n_routed_experts"], config["moe_intermediate_size"]
-        out = latent_attention(config, "apart" if config.get("heads_apart") else "kv_b_proj")
+        out = latent_attention(config, "apart" if config.get("heads_apart") else "kv_b_proj") + indexer(config)
         if index < config["first_k_dense_replace"]:
             return out + gated("mlp", hidden, config["intermediate_size"])
         out.append(("mlp.gate.weight", [n, hidden], "matrix"))
-        if config["model_type"] != "deepseek_v2":
+        if config["model_type"] not in ("deepseek_v2", "mistral4"):
             out.append(("mlp.gate.e_score_correction_bias", [n], "bias"))
         out += gated("mlp.shared_experts", hidden, inner * config["n_shared_experts"])
+        if config["model_type"] == "mistral4":
+            down = ("mlp.experts.down_proj", [n, hidden, inner], "matrix")
+            return [*out, ("mlp.experts.gate_up_proj", [n, 2 * inner, hidden], "matrix"), down]
         return out + apart("mlp", n, hidden, inner)
 
     return dense(config, PRE_NORMS, "norm", [], mlp=layer, joined="attention by mlp")
@@ -348,10 +380,14 @@ def qwen3_5(config):
 
 
 FAMILIES = {
+    **families_gemma.FAMILIES,
+    **families_sparse.FAMILIES,
     "deepseek_v2": deepseek,
     "deepseek_v3": deepseek,
+    "deepseek_v32": deepseek,
     "gemma2": gemma2,
     "glm4_moe_lite": deepseek,
+    "glm_moe_dsa": deepseek,
     "gpt_oss": gpt_oss,
     "bailing_moe": bailing_moe,
     "cohere2": cohere2,
@@ -368,9 +404,11 @@ FAMILIES = {
     "ministral3": llama,
     "mistral": llama,
     "mistral3": text_tower,
+    "mistral4": deepseek,
     "mixtral": mixtral,
     "olmo2": olmo,
     "olmo3": olmo,
+    "phi": phi,
     "phi3": phi3,
     "qwen2": qwen2,
     "qwen2_moe": qwen2_moe,

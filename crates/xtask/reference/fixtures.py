@@ -348,6 +348,20 @@ MORE = {
         base("olmo3", **GROUPED, num_hidden_layers=5, sliding_window=5, rope_scaling=YARN),
         unlike=[{"rope_scaling": None}, {"sliding_window": 50}],
     ),
+    "phi": fixture(
+        "layer norms, biases everywhere, an ungated feed-forward part beside attention, part of each head rotated",
+        base(
+            "phi",
+            num_attention_heads=4,
+            num_key_value_heads=2,
+            hidden_size=64,
+            partial_rotary_factor=0.5,
+            hidden_act="gelu_new",
+            layer_norm_eps=1e-5,
+            rms_norm_eps=None,
+        ),
+        unlike=[{"partial_rotary_factor": 1.0}],
+    ),
     "phi3": fixture("joined projections", base("phi3", num_attention_heads=4, num_key_value_heads=2)),
     "phi3_partial": fixture(
         "three quarters of each head rotated, as Phi-4-mini does; its output layer is the embedding",

@@ -175,7 +175,9 @@ class Reference:
 
     def whole(self, ids):
         if self.window is None:
-            return np.array(self.model(mx.array([ids]))[0])
+            # Without a cache, mlx-lm's gemma3n has no keys and values to share.
+            cache = make_prompt_cache(self.model) if self.model.model_type == "gemma3n" else None
+            return np.array(self.model(mx.array([ids]), cache=cache)[0])
         inner = self.model.model
         h = inner.embed_tokens(mx.array([ids]))
         mask = create_causal_mask(len(ids), window_size=self.window)

@@ -297,6 +297,13 @@ fn traffic_on_recurrent_layers() {
 }
 
 #[test]
+fn traffic_on_keys_that_layers_share_cut_into_chunks_or_pick() {
+    for name in ["gemma4_text", "llama4", "deepseek_v32"] {
+        Traffic::new(&Fixture::read(name), &LoadOptions::default(), 1e-4).run(20 * n_rounds());
+    }
+}
+
+#[test]
 fn traffic_on_packed_kv() {
     // Rounding before packing may move a number to the next step of its scale.
     for (bits, min_length) in [(8, 0), (4, 21)] {

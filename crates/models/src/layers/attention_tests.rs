@@ -6,11 +6,11 @@ use super::{AttentionShape, Heads, Sdpa};
 use crate::cache::{KvQuantization, Layout, SequenceCache, Stored};
 use crate::fixtures::uniforms;
 use crate::mx::{self, Array, Dtype};
-use crate::pass::{Pass, PassRow};
+use crate::pass::{Pass, PassRow, Reach};
 use crate::weights::Kernels;
 
 const SHAPE: AttentionShape =
-    AttentionShape { n_heads: 4, n_kv_heads: 2, head_dim: 64, scale: 0.125, window: None, cap: None };
+    AttentionShape { n_heads: 4, n_kv_heads: 2, head_dim: 64, scale: 0.125, reach: Reach::All, cap: None };
 
 fn random(name: &str, shape: &[i32]) -> Vec<f32> {
     uniforms(name).take(shape.iter().product::<i32>() as usize).map(|u| u * 2.0 - 1.0).collect()

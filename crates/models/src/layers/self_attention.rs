@@ -1,7 +1,7 @@
 //! Attention with its projections, as most decoders have it.
 
 use crate::LoadResult;
-use crate::layers::attention::{AttentionShape, Sdpa};
+use crate::layers::attention::{AttentionShape, Heads, Sdpa};
 use crate::layers::linear::{Bias, Linear, Shape};
 use crate::layers::mlp::Inward;
 use crate::layers::norm::{Centre, HeadNorm, HeadsNorm, RmsNorm};
@@ -23,6 +23,10 @@ pub struct Layout {
     pub qk_norm: Option<QkNorm>,
     /// How the checkpoint keeps the query, key and value projections.
     pub inward: Inward,
+    /// Where keys and values come from.
+    pub source: Source,
+    /// Added under the root of a norm of values that has no weight; `None` = there is no such norm.
+    pub value_norm: Option<f32>,
     /// Longer queries at later positions; `None` = the same everywhere.
     pub growth: Option<Growth>,
     /// Whether queries may turn to a key without a value, whose scores are `sinks`.
@@ -49,13 +53,27 @@ pub enum Sinks {
     Present,
 }
 
-/// Queries at position `p` are multiplied by `1 + beta ln(1 + floor(p / n_original))` (Meta 2025, Mistral AI 2025).
+/// Where a layer's keys and values come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A projection each.
+    Own,
+    /// One projection for both; values go without the norm and the rotation of keys.
+    Keys,
+    /// An earlier layer has them already.
+    Earlier,
+}
+
+/// Queries at position `p`, counted from `first`, are multiplied by `1 + beta ln(1 + floor(p / n_original))` (Meta 2025,
+/// Mistral AI 2025).
 #[derive(Clone, Copy, Debug)]
 pub struct Growth {
     /// How much.
     pub beta: f32,
     /// Positions that are left as they are.
     pub n_original: usize,
+    /// What the first position counts as.
+    pub first: usize,
 }
 
 /// Norms of queries and keys.
@@ -99,6 +117,8 @@ impl Layout {
             o_bias: Bias::Absent,
             qk_norm: None,
             inward: Inward::Apart,
+            source: Source::Own,
+            value_norm: None,
             growth: None,
             sinks: Sinks::Absent,
             gate: Gate::Absent,
@@ -112,6 +132,8 @@ pub struct SelfAttention {
     qkv_proj: Linear,
     gate: Gate,
     qk_norm: Option<Norm>,
+    source: Source,
+    value_norm: Option<RmsNorm>,
     rope: Rope,
     growth: Option<Growth>,
     sdpa: Sdpa,
@@ -121,30 +143,24 @@ pub struct SelfAttention {
 impl SelfAttention {
     /// Takes `q_proj`, `k_proj` and `v_proj`, or `qkv_proj`; `o_proj`; and, where the layout has them, `q_norm` and `k_norm`.
     pub fn load(at: &At<'_, '_>, layout: Layout, sdpa: Sdpa, rope: &Rope) -> LoadResult<Self> {
-        let Layout { n_hidden, qkv_bias, o_bias, qk_norm, inward, growth, sinks, gate } = layout;
+        let Layout { n_hidden, qk_norm, source, growth, gate, .. } = layout;
         let shape = *sdpa.shape();
-        let [q, k, v] = shape.n_rows();
-        let matrix = |name, n_out| Shape { name, n_out, n_in: n_hidden, bias: qkv_bias };
-        let qkv_proj = match inward {
-            Inward::Apart => {
-                let mut shapes = vec![matrix("q_proj", q), matrix("k_proj", k), matrix("v_proj", v)];
-                shapes.extend((gate == Gate::Present).then(|| matrix("gate_proj", q)));
-                Linear::load_stacked(at, &shapes)?
-            }
-            Inward::Joined => Linear::load(at, matrix("qkv_proj", q + k + v))?,
-        };
-        let sdpa = match sinks {
+        let value_norm = layout.value_norm.map(|eps| RmsNorm::load(at, shape.head_dim, eps, Centre::Unweighted));
+        let sdpa = match layout.sinks {
             Sinks::Present => sdpa.with_sinks(at.tensor("sinks", &[shape.n_heads])?),
             Sinks::Absent => sdpa,
         };
+        let [q, ..] = shape.n_rows();
         Ok(Self {
-            qkv_proj,
+            qkv_proj: layout.projection(at, shape)?,
             gate,
-            qk_norm: qk_norm.map(|kind| Norm::load(at, kind, shape)).transpose()?,
+            qk_norm: qk_norm.map(|kind| Norm::load(at, (kind, source), shape)).transpose()?,
+            source,
+            value_norm: value_norm.transpose()?,
             rope: rope.clone(),
             growth,
             sdpa,
-            o_proj: Linear::load(at, Shape { name: "o_proj", n_out: n_hidden, n_in: q, bias: o_bias })?,
+            o_proj: Linear::load(at, Shape { name: "o_proj", n_out: n_hidden, n_in: q, bias: layout.o_bias })?,
         })
     }
 
@@ -160,14 +176,11 @@ impl SelfAttention {
 
     fn attend(&self, x: &Array, pass: &mut Pass<'_>) -> Result<Array> {
         let projected = self.qkv_proj.forward(x)?;
-        let n_rows = self.sdpa.shape().n_rows();
-        let n_qkv = n_rows.iter().sum();
-        let part = |start, stop| mx::slice(&projected, &[Cut { axis: 1, start, stop }]);
-        let (qkv, gate) = match self.gate {
-            Gate::Absent => (projected, None),
-            Gate::Present => (part(0, n_qkv)?, Some(mx::sigmoid(&part(n_qkv, n_qkv + n_rows[0])?)?)),
-        };
-        let mut heads = self.sdpa.shape().split(&qkv)?;
+        let (projected, gate) = self.gate(projected)?;
+        let mut heads = self.split(&projected)?;
+        if let (Some(norm), Some(values)) = (&self.value_norm, &mut heads.values) {
+            *values = norm.forward(values)?;
+        }
         if let Some(norm) = &self.qk_norm {
             heads.qk = norm.forward(&heads.qk)?;
         }
@@ -175,15 +188,65 @@ impl SelfAttention {
         if let Some(growth) = &self.growth {
             heads.qk = growth.apply(&heads.qk, self.sdpa.shape().n_heads, pass)?;
         }
-        let out = self.sdpa.forward(&heads, pass)?;
-        gate.map_or_else(|| Ok(out.clone()), |gate| mx::multiply(&out, &gate))
+        let out = match self.source {
+            Source::Earlier => self.sdpa.forward_again(&heads.qk, pass)?,
+            Source::Own | Source::Keys => self.sdpa.forward(&heads, pass)?,
+        };
+        match gate {
+            Some(gate) => mx::gated(&out, &gate),
+            None => Ok(out),
+        }
+    }
+
+    /// Parts what the projection gave and the gate, which comes last.
+    fn gate(&self, projected: Array) -> Result<(Array, Option<Array>)> {
+        if self.gate == Gate::Absent {
+            return Ok((projected, None));
+        }
+        let [q, k, v] = self.sdpa.shape().n_rows();
+        let part = |start, stop| mx::slice(&projected, &[Cut { axis: 1, start, stop }]);
+        Ok((part(0, q + k + v)?, Some(part(q + k + v, q + k + v + q)?)))
+    }
+
+    /// The heads of what the projection gave.
+    fn split(&self, projected: &Array) -> Result<Heads> {
+        let shape @ AttentionShape { n_heads, n_kv_heads, head_dim, .. } = *self.sdpa.shape();
+        if self.source == Source::Own {
+            return shape.split(projected);
+        }
+        let n = if self.source == Source::Keys { n_heads + n_kv_heads } else { n_heads };
+        let qk = mx::reshape(projected, &[projected.dim(0), n, head_dim])?;
+        let values = match self.source {
+            Source::Keys => Some(mx::slice(&qk, &[Cut { axis: 1, start: n_heads, stop: n }])?),
+            Source::Own | Source::Earlier => None,
+        };
+        Ok(Heads { qk, values })
+    }
+}
+
+impl Layout {
+    fn projection(&self, at: &At<'_, '_>, shape: AttentionShape) -> LoadResult<Linear> {
+        let [q, k, v] = shape.n_rows();
+        let matrix = |name, n_out| Shape { name, n_out, n_in: self.n_hidden, bias: self.qkv_bias };
+        if self.inward == Inward::Joined {
+            return Linear::load(at, matrix("qkv_proj", q + k + v));
+        }
+        let all = [matrix("q_proj", q), matrix("k_proj", k), matrix("v_proj", v)];
+        let n = match self.source {
+            Source::Own => 3,
+            Source::Keys => 2,
+            Source::Earlier => 1,
+        };
+        let gate = (self.gate == Gate::Present).then(|| matrix("gate_proj", q));
+        let shapes: Vec<_> = all[..n].iter().copied().chain(gate).collect();
+        Linear::load_stacked(at, &shapes)
     }
 }
 
 impl Growth {
     /// `[T, H, D]`, of which the first `n_queries` heads are queries.
-    fn apply(&self, heads: &Array, n_queries: i32, pass: &Pass<'_>) -> Result<Array> {
-        let positions = pass.positions();
+    pub fn apply(&self, heads: &Array, n_queries: i32, pass: &Pass<'_>) -> Result<Array> {
+        let positions = pass.positions().map(|position| position + self.first);
         if positions.clone().all(|position| position < self.n_original) {
             return Ok(heads.clone());
         }
@@ -200,15 +263,17 @@ impl Growth {
 
 /// Norms of queries and keys, loaded.
 enum Norm {
+    Queries(RmsNorm),
     Head(HeadNorm),
     Heads(HeadsNorm),
 }
 
 impl Norm {
-    fn load(at: &At<'_, '_>, kind: QkNorm, shape: AttentionShape) -> LoadResult<Self> {
+    fn load(at: &At<'_, '_>, (kind, source): (QkNorm, Source), shape: AttentionShape) -> LoadResult<Self> {
         let norm = |name: &str, n| RmsNorm::load(&at.at(name), n, kind.eps, kind.centre);
         let (d, [q, k, _]) = (shape.head_dim, shape.n_rows());
         Ok(match kind.span {
+            Span::Head if source == Source::Earlier => Self::Queries(norm("q_norm", d)?),
             Span::Head => {
                 Self::Head(HeadNorm::new(norm("q_norm", d)?, shape.n_heads, norm("k_norm", d)?, shape.n_kv_heads)?)
             }
@@ -218,6 +283,7 @@ impl Norm {
 
     fn forward(&self, heads: &Array) -> Result<Array> {
         match self {
+            Self::Queries(norm) => norm.forward(heads),
             Self::Head(norm) => norm.forward(heads),
             Self::Heads(norm) => norm.forward(heads),
         }

@@ -82,9 +82,17 @@ pub fn tanh(a: &Array) -> Result<Array> {
 pub fn erf(a: &Array) -> Result<Array> {
     unary(sys::mlx_erf, a)
 }
+/// Inverse of the error function.
+fn erfinv(a: &Array) -> Result<Array> {
+    unary(sys::mlx_erfinv, a)
+}
 /// `a * a`.
 pub fn square(a: &Array) -> Result<Array> {
     unary(sys::mlx_square, a)
+}
+/// Square root.
+pub fn sqrt(a: &Array) -> Result<Array> {
+    unary(sys::mlx_sqrt, a)
 }
 /// `1 / sqrt(a)`.
 pub fn rsqrt(a: &Array) -> Result<Array> {
@@ -221,6 +229,17 @@ pub fn zeros(shape: &[i32], dtype: Dtype) -> Result<Array> {
 /// A 0-d constant.
 pub fn scalar(value: f32) -> Array {
     Array::from_f32(value)
+}
+
+/// How many standard deviations above the mean of a normal distribution the `part` of it lies below.
+pub fn deviations(part: f32) -> Result<f32> {
+    let at = super::to_f32(&erfinv(&scalar(2.0 * part - 1.0))?)?;
+    Ok(at.first().copied().unwrap_or_default() * std::f32::consts::SQRT_2)
+}
+
+/// `a * factor` in the type of `a`.
+pub fn scale(a: &Array, factor: f32) -> Result<Array> {
+    multiply(a, &cast(&scalar(factor), a.dtype())?)
 }
 
 /// A cut along one axis: positions `start..stop`.
