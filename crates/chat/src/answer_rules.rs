@@ -11,6 +11,8 @@ pub struct AnswerRules {
     pub tool_choice: ToolChoice,
     /// How many calls an answer may make.
     pub calls: CallCount,
+    /// Most tokens of thinking; what goes beyond is closed, and the answer begins. `None` = any number.
+    pub thinking_budget: Option<usize>,
 }
 
 /// The shape of an answer's text.

@@ -5,6 +5,7 @@
 
 mod calls;
 mod compiler;
+mod error;
 #[cfg(test)]
 mod fixtures;
 mod form;
@@ -24,6 +25,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::{AnswerForm, AnswerRules, CallCount, OutputFormat, TextModel, Tool, ToolChoice};
 use calls::{Calls, ReadyTool};
 use compiler::Compiler;
+pub use error::GrammarError;
 use form::FormGrammar;
 pub use guide::{Allowed, Guide, GuideError};
 use guide::{Course, Opener, Plan, Tags};
@@ -46,6 +48,12 @@ pub struct Wish<'a> {
     pub prompt_tail: Option<&'a str>,
 }
 
+impl Wish<'_> {
+    fn can_call(&self) -> bool {
+        !self.tools.is_empty() && self.rules.tool_choice != ToolChoice::None
+    }
+}
+
 /// What came of a wish.
 #[derive(Clone, Default)]
 pub struct Guidance {
@@ -60,40 +68,6 @@ impl Guidance {
     pub fn guide(&self) -> Option<Guide> {
         self.plan.as_ref().map(|plan| Guide::new(Arc::clone(plan)))
     }
-}
-
-/// A wish that cannot be honoured.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum GrammarError {
-    /// The form is wrong in itself.
-    #[error("cannot be used: {detail}")]
-    Form {
-        /// What is wrong.
-        detail: String,
-    },
-    /// A tool's schema is wrong in itself.
-    #[error("is no usable JSON schema: {detail}")]
-    Tool {
-        /// Which of the declared tools.
-        index: usize,
-        /// What is wrong.
-        detail: String,
-    },
-    /// No tool of the name that must be called is declared.
-    #[error("asks for a call of {name:?}, which is none of the declared tools")]
-    UnknownTool {
-        /// The name.
-        name: String,
-    },
-    /// A call must be made, and no tools are declared.
-    #[error("asks for a call, but no tools are declared")]
-    NoTools,
-    /// This checkpoint's calls cannot be held to a grammar.
-    #[error("cannot be enforced: {detail}; use \"auto\"")]
-    Unenforceable {
-        /// Why.
-        detail: String,
-    },
 }
 
 /// The compiler of a text model, made for the scope that asks first.
@@ -131,12 +105,12 @@ impl TextModel {
     /// When the wish is wrong in itself, or asks for what this checkpoint cannot be held to.
     pub fn guidance(&self, wish: &Wish<'_>, scope: &TokenScope) -> Result<Guidance, GrammarError> {
         let AnswerRules { form, tool_choice, .. } = wish.rules;
-        let can_call = !wish.tools.is_empty() && *tool_choice != ToolChoice::None;
+        let can_call = wish.can_call();
         let must_call = matches!(tool_choice, ToolChoice::Required | ToolChoice::Named(_));
         if must_call && wish.tools.is_empty() {
             return Err(GrammarError::NoTools);
         }
-        if form.is_none() && !can_call {
+        if form.is_none() && !can_call && wish.rules.thinking_budget.is_none() {
             return Ok(Guidance::default());
         }
         let compiler = self.grammars().compiler(self, scope)?;
@@ -175,8 +149,11 @@ impl Job<'_> {
     /// Calls that fit their tools, once the model opens them.
     fn auto(&self) -> Result<Guidance, GrammarError> {
         let mut notices = Vec::new();
+        if !self.wish.can_call() {
+            return Ok(self.free(notices));
+        }
         let Some((shape, format)) = self.shape.zip(self.format.tools) else {
-            return Ok(Guidance { plan: None, notices: vec![self.no_shape()] });
+            return Ok(self.free(vec![self.no_shape()]));
         };
         let tools = self.ready_tools(&mut notices, Badness::Notice)?;
         let begun =
@@ -195,7 +172,7 @@ impl Job<'_> {
                 }
                 Err(detail) => {
                     notices.push(format!("calls are not held to their tools: {detail}"));
-                    return Ok(Guidance { plan: None, notices });
+                    return Ok(self.free(notices));
                 }
             }
         }
@@ -203,11 +180,19 @@ impl Job<'_> {
         Ok(self.guidance(Course::Calls { triggers, ends_after_call }, notices))
     }
 
+    /// An answer of which only thinking is bounded, if at all.
+    fn free(&self, notices: Vec<String>) -> Guidance {
+        match self.wish.rules.thinking_budget.and(self.tags()) {
+            Some(_) => self.guidance(Course::Calls { triggers: Vec::new(), ends_after_call: false }, notices),
+            None => Guidance { plan: None, notices },
+        }
+    }
+
     /// An answer that is held to a form, to calls, or to either.
     fn whole(&self, form: Option<&AnswerForm>) -> Result<Guidance, GrammarError> {
         let mut notices = Vec::new();
         let form = form.map(|form| form::ready(form, self.compiler, &mut notices)).transpose()?;
-        let can_call = !self.wish.tools.is_empty() && self.wish.rules.tool_choice != ToolChoice::None;
+        let can_call = self.wish.can_call();
         let shape = self.shape.filter(|_| can_call);
         if can_call && shape.is_none() {
             match form {
@@ -239,7 +224,9 @@ impl Job<'_> {
         let thinking = thinking.map(|tags| {
             let closes = |token: &u32| tags.close.contains(&*String::from_utf8_lossy(env.tok_trie().token(*token)));
             let strays = self.shown.iter().copied().filter(|token| !closes(token)).collect();
-            Tags { open: tags.open.trim().as_bytes().to_vec(), close: tags.close.into_bytes(), strays }
+            let close_tokens = env.tokenize_bytes(tags.close.as_bytes());
+            let (open, close) = (tags.open.trim().as_bytes().to_vec(), tags.close.into_bytes());
+            Tags { open, close, close_tokens, budget: self.wish.rules.thinking_budget, strays }
         });
         Guidance { plan: Some(Arc::new(Plan { env, n_vocab, thinking, starts_thinking, course })), notices }
     }

@@ -59,10 +59,9 @@ impl Draws {
 /// Writes whatever the grammar allows, with a liking for what closes things.
 fn random_answer(guide: &mut Guide, model: &TextModel, closers: &[&str], draws: &mut Draws) -> String {
     let mut tokens = Vec::new();
-    while tokens.len() < 4000 {
+    while tokens.len() < 4000 && !guide.is_complete() {
         let words = match guide.allowed().unwrap() {
             Allowed::All => panic!("free in {:?}", text_of(model, &tokens)),
-            Allowed::Nothing => break,
             Allowed::These(words) => words,
         };
         let has = |token: &u32| words[*token as usize / 32] >> (*token % 32) & 1 == 1;
@@ -169,7 +168,59 @@ fn thinking_that_the_prompt_has_opened_is_free_and_does_not_end_the_answer() {
     assert_eq!(write(&mut guide, &model, "{ not json"), 10);
     assert!(!is_allowed(&mut guide, END));
     assert!(accepts(&mut guide, &model, " </think> {\"a\": 1}"));
-    assert_eq!(guide.allowed().unwrap(), Allowed::Nothing);
+    assert!(guide.is_complete());
+}
+
+/// Bytes of thinking that may come before its end, and what must come then.
+fn thought_within(budget: usize, (tail, thought): (&str, &str), rules: AnswerRules) -> (usize, String) {
+    let (model, tools) = (hermes(""), tools());
+    let rules = AnswerRules { thinking_budget: Some(budget), ..rules };
+    let wish = Wish { rules: &rules, tools: &tools, prompt_tail: Some(tail) };
+    let mut guide = model.guidance(&wish, &scope(&model)).unwrap().guide().unwrap();
+    let n_written = write(&mut guide, &model, thought);
+    let forced: Vec<u8> = guide.forced().iter().flat_map(|token| model.tokenizer.token_bytes(*token)).collect();
+    let forced = String::from_utf8(forced).unwrap();
+    assert_eq!(write(&mut guide, &model, &forced), forced.len());
+    (n_written, forced)
+}
+
+#[test]
+fn thinking_beyond_its_budget_is_closed() {
+    for rules in [rules(ToolChoice::None), rules(ToolChoice::Auto), rules(ToolChoice::Required)] {
+        let open = "assistant\n<think>\n";
+        let check = |budget, tail, thought| thought_within(budget, (tail, thought), rules.clone());
+        assert_eq!(check(10, open, "0123456789abc"), (10, "</think>".to_owned()));
+        assert_eq!(check(0, open, "012"), (0, "</think>".to_owned()));
+        // What the model opens itself, tag included.
+        assert_eq!(check(4, "", "<think>0123456"), (11, "</think>".to_owned()));
+        // A tag that is begun is completed by the model, and a character is never cut.
+        assert_eq!(check(4, open, "ab</thi"), (7, String::new()));
+        assert_eq!(check(4, open, "ab</thx"), (7, "</think>".to_owned()));
+        assert_eq!(check(2, open, "a日本"), (4, "</think>".to_owned()));
+    }
+}
+
+#[test]
+fn thinking_within_its_budget_goes_its_own_way() {
+    let (model, tools) = (hermes(""), tools());
+    let rules = AnswerRules { thinking_budget: Some(20), ..rules(ToolChoice::Auto) };
+    let mut guide = guide(&model, &rules, &tools);
+    let text = "<think>short</think>A long answer that goes on and on. <tool_call>\n{\"name\": \"now\"";
+    assert_eq!(write(&mut guide, &model, text), text.len());
+    // Thoughts after a call draw on what is left.
+    let more = ", \"arguments\": {}}\n</tool_call><think>";
+    assert_eq!(write(&mut guide, &model, more), more.len());
+    assert_eq!(write(&mut guide, &model, "0123456789"), 7);
+}
+
+#[test]
+fn a_budget_binds_nothing_where_nothing_thinks() {
+    let model = model(OutputFormat { tools: OutputFormat::tool_format("hermes").ok(), reasoning: None }, "");
+    let rules = AnswerRules { thinking_budget: Some(20), ..AnswerRules::default() };
+    for tail in [Some(""), None] {
+        let wish = Wish { rules: &rules, tools: &[], prompt_tail: tail };
+        assert!(model.guidance(&wish, &scope(&model)).unwrap().guide().is_none());
+    }
 }
 
 #[test]
@@ -214,7 +265,7 @@ fn named_and_single_calls_end_after_one() {
     for rules in [one, rules(ToolChoice::Named("now".to_owned()))] {
         let mut guide = guide(&model, &rules, &tools);
         assert!(accepts(&mut guide, &model, call));
-        assert_eq!(guide.allowed().unwrap(), Allowed::Nothing);
+        assert!(guide.is_complete());
     }
     let mut many = guide(&model, &rules(ToolChoice::Required), &tools);
     assert!(accepts(&mut many, &model, &format!("{call}\n{call}")));

@@ -7,37 +7,29 @@ use crate::{TokenBits, TokenId};
 
 /// Follows the output of one sequence and tells which tokens may come next.
 pub trait TokenMask: Send {
-    /// Which tokens may come next.
+    /// Which tokens may come next; `None` = all. Asked while the device computes, once for each token that is drawn.
     ///
     /// # Errors
     /// When the output can be followed no longer; the text says why. The sequence fails then.
-    fn allowed(&mut self) -> Result<Allowed, String>;
-
-    /// Whether all tokens may come next, as far as is known without work.
-    fn is_free(&self) -> bool;
+    fn allowed(&mut self) -> Result<Option<Arc<TokenBits>>, String>;
 
     /// Tokens that must come next, in order, if any must; they are not taken yet.
     fn forced(&mut self) -> Vec<TokenId>;
 
-    /// Takes the next token, which is allowed and ends nothing.
+    /// Takes the next token, which ends nothing.
     ///
     /// # Errors
-    /// As [`allowed`](Self::allowed).
+    /// When the token is not allowed, or the output can be followed no longer; the text says which.
     fn commit(&mut self, token: TokenId) -> Result<(), String>;
+
+    /// Whether the output is complete: nothing may come next.
+    fn is_complete(&self) -> bool;
+
+    /// How many of `tokens` may come next, in order.
+    fn n_fitting(&mut self, tokens: &[TokenId]) -> usize;
 
     /// The same state, to follow drafts with.
     fn fork(&self) -> Box<dyn TokenMask>;
-}
-
-/// Which tokens may come next.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Allowed {
-    /// All.
-    All,
-    /// These.
-    These(Arc<TokenBits>),
-    /// None: the output is complete.
-    Nothing,
 }
 
 /// What a request's output is held to: makes the mask of its sequence.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tokbar_chat::{self as chat, GrammarError, Guidance, Guide, TokenScope, Tool, Wish};
-use tokbar_engine::{Allowed, MaskSource, TokenBits, TokenId, TokenMask};
+use tokbar_engine::{MaskSource, TokenBits, TokenId, TokenMask};
 
 use crate::generate::Job;
 use crate::{ApiError, ServedModel, ServerState};
@@ -67,16 +67,11 @@ pub fn mask(guidance: &Guidance) -> Option<MaskSource> {
 struct GuideMask(Guide);
 
 impl TokenMask for GuideMask {
-    fn allowed(&mut self) -> Result<Allowed, String> {
+    fn allowed(&mut self) -> Result<Option<Arc<TokenBits>>, String> {
         Ok(match self.0.allowed().map_err(|error| error.to_string())? {
-            chat::Allowed::All => Allowed::All,
-            chat::Allowed::These(words) => Allowed::These(Arc::new(TokenBits { words })),
-            chat::Allowed::Nothing => Allowed::Nothing,
+            chat::Allowed::All => None,
+            chat::Allowed::These(words) => Some(Arc::new(TokenBits { words })),
         })
-    }
-
-    fn is_free(&self) -> bool {
-        self.0.is_free()
     }
 
     fn forced(&mut self) -> Vec<TokenId> {
@@ -85,6 +80,14 @@ impl TokenMask for GuideMask {
 
     fn commit(&mut self, token: TokenId) -> Result<(), String> {
         self.0.commit(token).map_err(|error| error.to_string())
+    }
+
+    fn is_complete(&self) -> bool {
+        self.0.is_complete()
+    }
+
+    fn n_fitting(&mut self, tokens: &[TokenId]) -> usize {
+        self.0.n_fitting(tokens)
     }
 
     fn fork(&self) -> Box<dyn TokenMask> {

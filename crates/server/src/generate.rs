@@ -85,7 +85,7 @@ pub async fn start(state: &ServerState, model: &Arc<ServedModel>, job: Job) -> R
                 ..request(model, &job, &prompt, choice_idx as u64)
             };
             let outputs = model.engine.submit(request).map_err(|error| refusal(state, error))?;
-            let reader = reader(model, job.stop.clone(), &prompt, tools.as_deref());
+            let reader = reader(model, job.stop.clone(), &prompt, tools.as_deref()).with_calls(job.rules.calls);
             let generation = Generation::new(outputs, prompt.clone(), reader, ends(model, &job));
             generations.push(generation.with_notices(guidance.notices.clone()));
         }

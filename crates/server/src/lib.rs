@@ -29,6 +29,7 @@ mod state;
 mod stream;
 mod worker;
 
+pub use constraint::mask;
 pub use dialects::openai::{read_prompt as read_openai_prompt, read_tools as read_openai_tools};
 pub use error::ApiError;
 pub use generate::{Job, Scope, start};

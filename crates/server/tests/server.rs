@@ -14,6 +14,8 @@ mod client;
 mod completions;
 #[path = "server/constrained.rs"]
 mod constrained;
+#[path = "server/forms.rs"]
+mod forms;
 #[path = "server/hostile.rs"]
 mod hostile;
 #[path = "server/lifecycle.rs"]

@@ -1,6 +1,7 @@
 //! Follows one answer and tells which tokens may come next.
 //!
-//! Thinking and free text have no mask, or one that only keeps the answer from ending; so they cost next to nothing.
+//! Thinking and free text have no mask, or one that only keeps the answer from ending; so they cost next to nothing. Thinking
+//! beyond its budget is closed: all that may come then is what closes it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,6 +11,10 @@ use llguidance::toktrie::TokEnv;
 
 /// Most bytes of text kept to find a tag or trigger in.
 const TAIL_MAX: usize = 256;
+/// What opens another message of harmony.
+const HARMONY_TURN: &[u8] = b"<|start|>assistant";
+/// Most tokens by which thinking may go beyond its budget to complete a tag or a character.
+const OVERDRAFT_MAX: usize = 16;
 
 /// What an answer is held to, ready to be followed any number of times.
 pub(super) struct Plan {
@@ -26,6 +31,10 @@ pub(super) struct Plan {
 pub(super) struct Tags {
     pub open: Vec<u8>,
     pub close: Vec<u8>,
+    /// The closer's own tokens.
+    pub close_tokens: Vec<u32>,
+    /// Most tokens between the tags; `None` = any number.
+    pub budget: Option<usize>,
     /// Special tokens of the format that have no place in thinking.
     pub strays: Vec<u32>,
 }
@@ -65,8 +74,6 @@ pub enum Allowed {
     All,
     /// Those whose bit is set: bit `t % 32` of word `t / 32` is token `t`.
     These(Vec<u32>),
-    /// None: the answer is complete.
-    Nothing,
 }
 
 /// Follows one answer.
@@ -74,16 +81,28 @@ pub enum Allowed {
 pub struct Guide {
     plan: Arc<Plan>,
     phase: Phase,
+    /// Tokens of the thoughts that are closed.
+    n_thought: usize,
 }
 
 #[derive(Clone)]
 enum Phase {
     /// At the start, where a tag may open thinking.
     Opening(Box<Matcher>, Vec<u8>),
-    Thinking(Vec<u8>),
+    Thinking(Thought),
     Held(Box<Matcher>),
     Free(Free),
     Ended,
+}
+
+/// Thinking so far.
+#[derive(Clone, Default)]
+struct Thought {
+    /// Its last bytes.
+    tail: Vec<u8>,
+    n_tokens: usize,
+    /// How many tokens of the closer have come, once it must come.
+    n_closed: Option<usize>,
 }
 
 /// Free text, in which a call may be opened.
@@ -99,11 +118,11 @@ struct Free {
 impl Guide {
     pub(super) fn new(plan: Arc<Plan>) -> Self {
         let phase = match &plan.course {
-            _ if plan.starts_thinking => Phase::Thinking(Vec::new()),
+            _ if plan.starts_thinking => plan.thinking(0),
             Course::Whole { first, .. } => Phase::Opening(Box::new(first.deep_clone()), Vec::new()),
             Course::Calls { .. } => Phase::Free(Free::default()),
         };
-        Self { plan, phase }
+        Self { plan, phase, n_thought: 0 }
     }
 
     /// Which tokens may come next.
@@ -114,37 +133,48 @@ impl Guide {
         let n_words = self.plan.n_vocab.div_ceil(32);
         match &mut self.phase {
             Phase::Opening(matcher, _) | Phase::Held(matcher) => {
-                if matcher.is_stopped() && !matcher.is_error() {
-                    return Ok(Allowed::Nothing);
-                }
                 let mut words: Vec<u32> = matcher.compute_mask().map_err(guide_error)?.into();
                 words.resize(n_words, 0);
                 Ok(Allowed::These(words))
             }
-            Phase::Thinking(tail) => match self.plan.course {
-                Course::Whole { .. } => Ok(Allowed::These(self.plan.thinking_mask(tail, n_words))),
-                Course::Calls { .. } => Ok(Allowed::All),
+            Phase::Thinking(thought) => match (self.plan.closer(thought).first(), &self.plan.course) {
+                (Some(token), _) => {
+                    let mut words = vec![0; n_words];
+                    words[*token as usize / 32] |= 1 << (token % 32);
+                    Ok(Allowed::These(words))
+                }
+                (None, Course::Whole { .. }) => Ok(Allowed::These(self.plan.thinking_mask(&thought.tail, n_words))),
+                (None, Course::Calls { .. }) => Ok(Allowed::All),
             },
-            Phase::Free(_) => Ok(Allowed::All),
-            Phase::Ended => Ok(Allowed::Nothing),
+            Phase::Free(_) | Phase::Ended => Ok(Allowed::All),
         }
     }
 
-    /// Whether every token may come next, which takes no work to know.
-    pub fn is_free(&self) -> bool {
-        let holds_end = matches!(self.plan.course, Course::Whole { .. });
-        matches!(self.phase, Phase::Free(_)) || (matches!(self.phase, Phase::Thinking(_)) && !holds_end)
+    /// Whether the answer is complete: nothing may come next.
+    pub fn is_complete(&self) -> bool {
+        match &self.phase {
+            Phase::Opening(matcher, _) | Phase::Held(matcher) => matcher.is_stopped() && !matcher.is_error(),
+            Phase::Ended => true,
+            Phase::Thinking(_) | Phase::Free(_) => false,
+        }
+    }
+
+    /// How many of `tokens` may come next, in order.
+    pub fn n_fitting(&self, tokens: &[u32]) -> usize {
+        let mut along = self.clone();
+        tokens.iter().take_while(|token| !along.is_complete() && along.commit(**token).is_ok()).count()
     }
 
     /// Tokens that must come next, in order; they are not taken yet.
     pub fn forced(&mut self) -> Vec<u32> {
         match &mut self.phase {
             Phase::Opening(matcher, _) | Phase::Held(matcher) if !matcher.is_stopped() => matcher.compute_ff_tokens(),
+            Phase::Thinking(thought) => self.plan.closer(thought).to_vec(),
             _ => Vec::new(),
         }
     }
 
-    /// Takes the next token, which is an allowed one and ends nothing.
+    /// Takes the next token, which ends nothing.
     ///
     /// # Errors
     /// When the grammar does not take it.
@@ -156,7 +186,7 @@ impl Guide {
                 text.extend_from_slice(&bytes);
                 let open = self.plan.thinking.as_ref().map(|tags| tags.open.as_slice());
                 match open.filter(|open| open.starts_with(text.trim_ascii())) {
-                    Some(open) if open == text.trim_ascii() => self.phase = Phase::Thinking(Vec::new()),
+                    Some(open) if open == text.trim_ascii() => self.phase = self.plan.thinking(self.n_thought),
                     Some(_) => {}
                     None => self.phase = Phase::Held(matcher.clone()),
                 }
@@ -166,13 +196,16 @@ impl Guide {
                 matcher.consume_token(token).map_err(guide_error)?;
                 self.settle();
             }
-            Phase::Thinking(tail) => {
-                tail.extend_from_slice(&bytes);
+            Phase::Thinking(thought) => {
+                if self.plan.closer(thought).first().is_some_and(|due| *due != token) {
+                    return Err(GuideError { detail: format!("token {token} comes where thinking must be closed") });
+                }
+                thought.push(&bytes);
+                self.plan.bound(thought);
                 let close = self.plan.thinking.as_ref().map_or(&[][..], |tags| tags.close.as_slice());
-                if find(tail, close).is_some() {
+                if find(&thought.tail, close).is_some() {
+                    self.n_thought = thought.n_tokens;
                     self.phase = self.plan.after_thinking();
-                } else if tail.len() > TAIL_MAX {
-                    tail.drain(..tail.len() - TAIL_MAX / 2);
                 }
             }
             Phase::Free(_) => self.commit_free(token, bytes),
@@ -200,9 +233,9 @@ impl Guide {
         let text: Vec<u8> = free.recent.iter().flat_map(|(_, bytes)| bytes).copied().collect();
         if let Some(tags) = &self.plan.thinking
             && !free.is_stale
-            && text.trim_ascii() == tags.open
+            && opening(&text) == tags.open
         {
-            self.phase = Phase::Thinking(Vec::new());
+            self.phase = self.plan.thinking(self.n_thought);
             return;
         }
         let Course::Calls { triggers, .. } = &self.plan.course else { return };
@@ -222,6 +255,22 @@ impl Guide {
             }
             tracing::debug!("a call begins in a way that the grammar does not take; it stays free");
         }
+    }
+}
+
+impl Thought {
+    fn push(&mut self, bytes: &[u8]) {
+        self.n_tokens += 1;
+        self.n_closed.iter_mut().for_each(|n| *n += 1);
+        self.tail.extend_from_slice(bytes);
+        if self.tail.len() > TAIL_MAX {
+            self.tail.drain(..self.tail.len() - TAIL_MAX / 2);
+        }
+    }
+
+    /// Whether its last character is complete, so that a tag may follow.
+    fn is_whole(&self) -> bool {
+        self.tail.utf8_chunks().last().is_none_or(|chunk| chunk.invalid().is_empty())
     }
 }
 
@@ -248,6 +297,28 @@ impl Free {
 }
 
 impl Plan {
+    /// Thinking that was just opened, after so many tokens of other thoughts.
+    fn thinking(&self, n_before: usize) -> Phase {
+        let mut thought = Thought { n_tokens: n_before, ..Thought::default() };
+        self.bound(&mut thought);
+        Phase::Thinking(thought)
+    }
+
+    /// Has thinking closed that has used up its budget, unless its last bytes begin what closes it or are half a character.
+    fn bound(&self, thought: &mut Thought) {
+        let Some(Tags { close, budget: Some(budget), .. }) = &self.thinking else { return };
+        if thought.n_closed.is_none() && thought.n_tokens >= *budget {
+            let is_due = n_begun(&thought.tail, close) == 0 && thought.is_whole();
+            thought.n_closed = (is_due || thought.n_tokens >= budget + OVERDRAFT_MAX).then_some(0);
+        }
+    }
+
+    /// What must come to close thinking; empty while it is free.
+    fn closer(&self, thought: &Thought) -> &[u32] {
+        let tokens = self.thinking.as_ref().map_or(&[][..], |tags| tags.close_tokens.as_slice());
+        thought.n_closed.and_then(|n| tokens.get(n..)).unwrap_or_default()
+    }
+
     fn after_thinking(&self) -> Phase {
         match &self.course {
             Course::Whole { after, .. } => Phase::Held(Box::new(after.deep_clone())),
@@ -269,7 +340,7 @@ impl Plan {
         let Some(tags) = &self.thinking else { return words };
         tags.strays.iter().for_each(|token| clear(*token));
         let close = tags.close.as_slice();
-        let n_begun = (1..close.len()).rev().find(|n| tail.ends_with(&close[..*n])).unwrap_or(0);
+        let n_begun = n_begun(tail, close);
         if n_begun > 0 {
             let rest = &close[n_begun..];
             for token in 0..trie.vocab_size() as u32 {
@@ -281,6 +352,17 @@ impl Plan {
         }
         words
     }
+}
+
+/// What an answer has begun with: without blanks, and without the turn that opens a message of harmony.
+fn opening(text: &[u8]) -> &[u8] {
+    let text = text.trim_ascii();
+    text.strip_prefix(HARMONY_TURN).unwrap_or(text)
+}
+
+/// How many bytes of a tag, short of all, end a text.
+fn n_begun(text: &[u8], tag: &[u8]) -> usize {
+    (1..tag.len()).rev().find(|n| text.ends_with(&tag[..*n])).unwrap_or(0)
 }
 
 fn find(text: &[u8], part: &[u8]) -> Option<usize> {

@@ -1,169 +1,152 @@
-//! A sequence whose output is held to a form.
+//! A sequence whose draws hang on the tokens before them: its output is held to a form, or it must not repeat itself.
 //!
-//! Where all tokens may come, rows follow one another as ever; a token that turns out not to be allowed, as the one before
-//! it has opened a form, is dropped, and the sequence starts anew from what is kept of it. Elsewhere a row waits for the
-//! token before it, as its mask depends on it.
+//! Its rows follow one another as those of any other; only the terms of their draws are told once the token before them is
+//! known, while the device computes. So no mask is ever in the device's way, and none is guessed.
 
 use std::fmt;
 use std::sync::Arc;
 
 use super::{Leave, Sequence, Standing};
-use crate::{Allowed, FinishReason, Output, TokenBits, TokenId, TokenMask, TokenScore};
+use crate::plan::PlannedRow;
+use crate::{FinishReason, Output, Terms, TokenBits, TokenId, TokenMask, TokenScore, dry};
 
 /// Most forced tokens that are taken at once: as many outputs more may come of one row.
 pub(crate) const N_FORCED_MAX: usize = 8;
 
-/// The mask of a sequence, with what it has told.
+/// The mask of a sequence.
 pub(crate) struct Held {
     mask: Box<dyn TokenMask>,
-    next: Option<Result<Allowed, String>>,
-    /// Tokens of the sequence when one was refused last.
-    refused_at: Option<usize>,
+    /// Why it can be followed no longer.
+    failed: Option<String>,
 }
 
 /// What a token is to the form.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+enum Verdict {
     Taken,
     /// Taken, and the output is complete with it.
     Last,
-    Refused,
     Failed(String),
 }
 
 impl Held {
     pub fn new(mask: Box<dyn TokenMask>) -> Self {
-        Self { mask, next: None, refused_at: None }
+        Self { mask, failed: None }
     }
 
-    /// Whether a row may be planned before the token ahead of it is known.
-    pub fn is_free(&self) -> bool {
-        self.mask.is_free()
-    }
-
-    /// The tokens that the next row may draw; `None` = all. Where none may, the row's result tells.
-    pub fn bits(&mut self) -> Option<Arc<TokenBits>> {
-        match self.next() {
-            Ok(Allowed::These(bits)) => Some(Arc::clone(bits)),
-            _ => None,
+    /// The tokens that may come next and after each of `drafts`, which all may come; `None` = all.
+    fn bits_along(&mut self, drafts: &[TokenId]) -> Result<Vec<Option<Arc<TokenBits>>>, String> {
+        let mut sets = vec![self.mask.allowed()?];
+        if drafts.is_empty() {
+            return Ok(sets);
         }
-    }
-
-    /// The sets along `drafts`: one more than the drafts that may come.
-    pub fn bits_along(&mut self, drafts: &[TokenId]) -> Vec<Option<Arc<TokenBits>>> {
-        let mut sets = vec![self.bits()];
-        let mut along = Held::new(self.mask.fork());
-        along.next.clone_from(&self.next);
+        let mut along = self.mask.fork();
         for draft in drafts {
-            if along.take(*draft) != Verdict::Taken {
-                break;
-            }
-            sets.push(along.bits());
+            along.commit(*draft)?;
+            // Nothing follows what completes the output; what is drawn there is void.
+            sets.push(if along.is_complete() { None } else { along.allowed()? });
         }
-        sets
+        Ok(sets)
     }
 
-    /// Takes a drawn token that ends nothing.
-    pub fn take(&mut self, token: TokenId) -> Verdict {
-        match self.next() {
-            Err(error) => return Verdict::Failed(error.clone()),
-            Ok(allowed) if !holds(allowed, token) => return Verdict::Refused,
-            Ok(_) => self.next = None,
-        }
-        if let Err(error) = self.mask.commit(token) {
-            return Verdict::Failed(error);
-        }
-        match self.next() {
-            Ok(Allowed::Nothing) => Verdict::Last,
-            _ => Verdict::Taken,
-        }
-    }
-
-    /// Takes a token that ends the output, if it may.
-    pub fn end(&mut self, token: TokenId) -> Verdict {
-        match self.next() {
-            Err(error) => Verdict::Failed(error.clone()),
-            Ok(allowed) if holds(allowed, token) => Verdict::Taken,
-            Ok(_) => Verdict::Refused,
+    fn take(&mut self, token: TokenId) -> Verdict {
+        match self.mask.commit(token) {
+            Err(error) => Verdict::Failed(error),
+            Ok(()) if self.mask.is_complete() => Verdict::Last,
+            Ok(()) => Verdict::Taken,
         }
     }
 
     /// Takes the tokens that must come next, at most `n_max` of them, and returns them.
-    pub fn take_forced(&mut self, n_max: usize) -> Vec<TokenId> {
-        if self.is_free() {
-            return Vec::new();
-        }
+    fn take_forced(&mut self, n_max: usize) -> Vec<TokenId> {
         let mut forced = self.mask.forced();
         forced.truncate(n_max.min(N_FORCED_MAX));
-        for (idx, token) in forced.iter().enumerate() {
-            self.next = None;
-            if let Err(error) = self.mask.commit(*token) {
-                self.next = Some(Err(error));
-                forced.truncate(idx);
-                break;
+        let is_taken = |token: &&TokenId| match self.mask.commit(**token) {
+            Ok(()) => true,
+            Err(error) => {
+                self.failed = Some(error);
+                false
             }
-        }
+        };
+        let n_taken = forced.iter().take_while(is_taken).count();
+        forced.truncate(n_taken);
         forced
-    }
-
-    /// Notes a refusal after `n_tokens`; false when that place had one before, where the mask was set and not kept to.
-    fn refuse_at(&mut self, n_tokens: usize) -> bool {
-        self.refused_at.replace(n_tokens) != Some(n_tokens)
-    }
-
-    /// Whether the output is complete.
-    pub fn is_complete(&mut self) -> bool {
-        matches!(self.next(), Ok(Allowed::Nothing))
-    }
-
-    fn next(&mut self) -> &Result<Allowed, String> {
-        let mask = &mut self.mask;
-        self.next.get_or_insert_with(|| if mask.is_free() { Ok(Allowed::All) } else { mask.allowed() })
     }
 }
 
 impl Sequence {
-    /// Takes a drawn token; `Some` when no more of the row's tokens count, with the finish if there is one.
-    pub(super) fn take(&mut self, score: TokenScore, outputs: &mut Vec<Output>) -> Option<Option<Output>> {
+    /// Whether what it draws hangs on the tokens before.
+    pub(super) fn draws_late(&self) -> bool {
+        self.held.is_some() || self.sampling.dry.is_some()
+    }
+
+    /// How many of `drafts` the form takes.
+    pub(super) fn n_fitting(&mut self, drafts: &[TokenId]) -> usize {
+        self.held.as_mut().map_or(drafts.len(), |held| held.mask.n_fitting(drafts))
+    }
+
+    /// The terms of a row's draws. All tokens up to its first draw are known.
+    pub(crate) fn terms(&mut self, planned: &PlannedRow) -> Vec<Terms> {
+        let mut terms = vec![Terms::default(); planned.n_pending()];
+        if self.is_lost || self.standing == Standing::Leaving(Leave::Finished) {
+            return terms;
+        }
+        if self.n_void > 0 {
+            // It is known what comes: drawn all the same, so that the backend counts it as any other.
+            let known = self.tokens.get(planned.end).copied();
+            terms[0].mask = known.map(|token| Arc::new(TokenBits::only(token, self.n_vocab)));
+            return terms;
+        }
+        if let Some(held) = &mut self.held {
+            match held.bits_along(&self.drafts) {
+                Ok(masks) => terms.iter_mut().zip(masks).for_each(|(terms, mask)| terms.mask = mask),
+                Err(error) => held.failed = Some(error),
+            }
+        }
+        if let Some(dry) = &self.sampling.dry {
+            let tokens = [self.tokens.as_slice(), &self.drafts].concat();
+            let n_known = self.tokens.len();
+            for (at, terms) in terms.iter_mut().enumerate() {
+                terms.bias = dry::penalties(dry, &tokens[..(n_known + at).min(tokens.len())]);
+            }
+        }
+        terms
+    }
+
+    /// Takes a drawn token; the finish if there is one, after which no more of the row's tokens count.
+    pub(super) fn take(&mut self, score: TokenScore, outputs: &mut Vec<Output>) -> Option<Output> {
         let token = score.token;
         let is_stop = self.stop_tokens.contains(&token);
         let verdict = match &mut self.held {
-            None => Verdict::Taken,
+            Some(Held { failed: Some(cause), .. }) => Verdict::Failed(cause.clone()),
             Some(held) if !is_stop => held.take(token),
-            Some(held) => held.end(token),
+            _ => Verdict::Taken,
         };
-        match verdict {
-            Verdict::Refused if self.held.as_mut().is_some_and(|held| !held.refuse_at(self.tokens.len())) => {
-                let cause = "the model's backend drew a token that its mask forbids".to_owned();
-                return Some(Some(self.finish(FinishReason::Failed(cause))));
-            }
-            Verdict::Refused => {
-                // The row was planned before the token ahead of it was known. What is computed up to it stays kept.
-                self.is_lost |= self.n_rows_in_flight > 0;
-                self.standing = Standing::Leaving(Leave::Preempted);
-                return Some(None);
-            }
-            Verdict::Failed(cause) => return Some(Some(self.finish(FinishReason::Failed(cause)))),
-            Verdict::Taken | Verdict::Last => {}
+        if let Verdict::Failed(cause) = verdict {
+            return Some(self.finish(FinishReason::Failed(cause)));
         }
         self.tokens.push(token);
         outputs.push(Output::Token(score));
-        match verdict {
-            Verdict::Last => Some(Some(self.finish(FinishReason::Stop))),
-            _ if is_stop => Some(Some(self.finish(FinishReason::Stop))),
-            _ => None,
-        }
+        (is_stop || verdict == Verdict::Last).then(|| self.finish(FinishReason::Stop))
     }
 
     /// Takes the tokens that the form leaves no choice of; they need not be drawn. Where scores are wanted, they are.
     pub(super) fn take_forced(&mut self, outputs: &mut Vec<Output>) {
         let n_left = self.n_limit - self.tokens.len();
-        let Some(held) = self.held.as_mut().filter(|_| self.n_pending == 0 && self.sampling.n_logprobs.is_none())
+        let Some(held) = self.held.as_mut().filter(|held| self.sampling.n_logprobs.is_none() && held.failed.is_none())
         else {
             return;
         };
         let forced = held.take_forced(n_left);
-        let is_complete = !forced.is_empty() && held.is_complete();
+        if forced.is_empty() {
+            return;
+        }
+        let is_complete = held.mask.is_complete();
+        // The row in flight, if there is one, draws the first of them.
+        let n_void = self.n_pending.min(forced.len());
+        self.n_void += n_void;
+        self.n_pending -= n_void;
+        self.drafting.jumped();
         for token in forced {
             self.tokens.push(token);
             outputs.push(Output::Token(TokenScore { token, logprob: f32::NAN, top: Vec::new() }));
@@ -171,14 +154,6 @@ impl Sequence {
         if is_complete {
             outputs.push(self.finish(FinishReason::Stop));
         }
-    }
-}
-
-fn holds(allowed: &Allowed, token: TokenId) -> bool {
-    match allowed {
-        Allowed::All => true,
-        Allowed::These(bits) => bits.words.get(token as usize / 32).is_some_and(|word| word >> (token % 32) & 1 == 1),
-        Allowed::Nothing => false,
     }
 }
 

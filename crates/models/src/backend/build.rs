@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use tokbar_engine::{PromptScores, RowInput, RowOutput, SamplingOptions, Step, TokenId};
+use tokbar_engine::{PromptScores, Row, RowInput, RowOutput, SamplingOptions, Step, TokenId};
 
+use super::bind::unbound;
 use super::verify::drafts;
 use super::{MlxBackend, Sequence};
 use crate::cache::state::Computed;
@@ -42,12 +43,21 @@ impl MlxBackend {
             FlightRow { sequence: row.sequence, draws, drafts, n_top: sequence.sampling.n_logprobs, prompt_scores }
         });
         let rows = rows.collect();
-        let sampled = match last.as_slice() {
+        let last = match last.as_slice() {
             [] => None,
-            [last] => Some(self.sample(step, sequences, last)?),
-            last => Some(self.sample(step, sequences, &mx::concatenate(&last.iter().collect::<Vec<_>>(), 0)?)?),
+            [last] => Some(last.clone()),
+            last => Some(mx::concatenate(&last.iter().collect::<Vec<_>>(), 0)?),
         };
-        Ok(Flight { rows, sampled, state: state(step, sequences), start: Start::Waiting })
+        for (row, sequence) in step.rows.iter().zip(sequences.iter_mut()) {
+            sequence.count_known(&row.input, (row.start, drafts(row).len()))?;
+        }
+        let logits = last.map(|last| self.model.logits(&last)).transpose()?;
+        let (sampled, unbound) = match logits {
+            Some(logits) if step.rows.iter().any(Row::is_late) => (None, Some(unbound(step, logits))),
+            Some(logits) => (Some(sample_now(step, sequences, &logits)?), None),
+            None => (None, None),
+        };
+        Ok(Flight { rows, sampled, unbound, state: state(step, sequences), start: Start::Waiting })
     }
 
     /// `[T]`: the ids of all rows' tokens.
@@ -70,22 +80,6 @@ impl MlxBackend {
             [part] => Ok(part.clone()),
             parts => mx::concatenate(&parts.iter().collect::<Vec<_>>(), 0),
         }
-    }
-
-    /// Samples from `[N, hidden]`, the positions of all draws.
-    fn sample(&self, step: &Step, sequences: &mut [Sequence], last: &Array) -> mx::Result<Sampled> {
-        let logits = self.model.logits(last)?;
-        let mut rows: Vec<_> = step
-            .rows
-            .iter()
-            .zip(sequences)
-            .filter(|(row, _)| !row.output.draws().is_empty())
-            .map(|(row, sequence)| {
-                let Sequence { sampling, counts, .. } = sequence;
-                SampleRow { options: sampling, draws: row.output.draws(), drafts: drafts(row), counts: counts.as_mut() }
-            })
-            .collect();
-        sample(&logits, &mut rows)
     }
 
     /// Scores of the targets at a part's positions.
@@ -116,6 +110,22 @@ impl MlxBackend {
         }
         Ok(scores)
     }
+}
+
+/// Samples from `[N, V]`, the logits of all draws.
+fn sample_now(step: &Step, sequences: &mut [Sequence], logits: &Array) -> mx::Result<Sampled> {
+    let mut rows: Vec<_> = step
+        .rows
+        .iter()
+        .zip(sequences)
+        .filter(|(row, _)| !row.output.draws().is_empty())
+        .map(|(row, sequence)| {
+            let Sequence { sampling, counts, n_counted, .. } = sequence;
+            *n_counted += usize::from(row.output.draws().len() == 1);
+            SampleRow { options: sampling, draws: row.output.draws(), drafts: drafts(row), counts: counts.as_mut() }
+        })
+        .collect();
+    sample(logits, &mut rows)
 }
 
 fn pass<'a>(step: &Step, parts: &[Part], sequences: &'a mut [Sequence]) -> Pass<'a> {

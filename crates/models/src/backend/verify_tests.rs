@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tokbar_engine::{
-    Backend, Draw, Row, RowInput, RowOutput, SamplingOptions, SequenceId, Step, StepError, TokenBits, TokenId,
+    Backend, Draw, Row, RowInput, RowOutput, SamplingOptions, SequenceId, Step, StepError, Terms, TokenBits, TokenId,
 };
 
 use super::super::MlxBackend;
@@ -136,10 +136,10 @@ fn scores_of_a_verified_run_are_those_of_single_steps() {
     }
 }
 
-fn only(tokens: &[TokenId]) -> Option<Arc<TokenBits>> {
+fn only(tokens: &[TokenId]) -> Terms {
     let mut words = vec![0; 3];
     tokens.iter().for_each(|token| words[*token as usize / 32] |= 1 << (token % 32));
-    Some(Arc::new(TokenBits { words }))
+    Terms { mask: Some(Arc::new(TokenBits { words })), bias: Vec::new() }
 }
 
 #[test]
@@ -148,12 +148,12 @@ fn each_position_of_a_run_obeys_its_own_mask() {
         let mut backend = backend("llama_gqa");
         let id = open(&mut backend, 1, &[1, 2, 3], &sampling);
         let masks = [only(&[11]), only(&[40]), only(&[66]), only(&[5, 6])];
-        let draws: Vec<_> = masks.into_iter().map(|mask| Draw { uniform: 0.7, mask }).collect();
+        let draws: Vec<_> = masks.into_iter().map(|terms| Draw::on(0.7, terms)).collect();
         let input = RowInput::Tokens(vec![1, 2, 3, 11, 40, 9]);
         backend.submit(&Step { rows: vec![row(id, 0, input, RowOutput::Sample { draws })] }).unwrap();
         let tokens: Vec<_> = backend.collect().unwrap().rows[0].tokens.iter().map(|score| score.token).collect();
         assert_eq!(tokens, [11, 40, 66], "the third draft was not allowed");
-        let draws = vec![Draw { uniform: 0.7, mask: only(&[5, 6]) }];
+        let draws = vec![Draw::on(0.7, only(&[5, 6]))];
         let step = Step { rows: vec![row(id, 5, RowInput::Tokens(vec![66]), RowOutput::Sample { draws })] };
         backend.submit(&step).unwrap();
         let token = backend.collect().unwrap().rows[0].tokens[0].token;
@@ -172,7 +172,7 @@ fn rows_with_drafts_that_do_not_fit_are_refused() {
         (RowInput::Tokens(vec![1; 40]), draws(34), "has 33 drafts, more than the 32 of the model"),
         (
             RowInput::Tokens(vec![1]),
-            vec![Draw { uniform: 0.0, mask: Some(Arc::new(TokenBits { words: vec![0; 2] })) }],
+            vec![Draw::on(0.0, Terms { mask: Some(Arc::new(TokenBits { words: vec![0; 2] })), bias: Vec::new() })],
             "has a mask of 2 words for 67 tokens",
         ),
     ];

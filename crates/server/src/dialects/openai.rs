@@ -3,6 +3,7 @@
 mod absent;
 pub mod chat;
 pub mod completions;
+mod dry;
 pub mod error;
 mod events;
 mod logprobs;

@@ -70,10 +70,10 @@ pub fn prompt(fields: &mut Fields) -> Result<(Prompt, AnswerRules), ApiError> {
     if let Some(system) = system::system(fields)? {
         messages.insert(0, Message::new(Role::System, system));
     }
-    let mut template_kwargs = thinking(fields)?;
+    let (mut template_kwargs, thinking_budget) = thinking(fields)?;
     let form = output(fields, &mut template_kwargs)?;
     let (tools, tool_choice, calls) = tools::tools(fields)?;
-    let rules = AnswerRules { form, tool_choice, calls };
+    let rules = AnswerRules { form, tool_choice, calls, thinking_budget };
     Ok((Prompt::Chat { messages, tools, template_kwargs }, rules))
 }
 
@@ -89,11 +89,15 @@ fn sampling(fields: &mut Fields, defaults: &SamplingDefaults) -> Result<Sampling
 }
 
 /// Thinking is off unless asked for, as at the vendor; templates without the switch do as they always do.
-fn thinking(fields: &mut Fields) -> Result<Map<String, Value>, ApiError> {
+fn thinking(fields: &mut Fields) -> Result<(Map<String, Value>, Option<usize>), ApiError> {
+    let mut budget = None;
     let thinks = match fields.object("thinking")? {
         None => false,
         Some(mut thinking) => match thinking.required_string("type")?.as_str() {
-            "enabled" | "adaptive" => true,
+            "enabled" | "adaptive" => {
+                budget = thinking.integer("budget_tokens", 1..=i64::from(u32::MAX))?;
+                true
+            }
             "disabled" => false,
             other => {
                 let detail = format!("must be enabled, adaptive or disabled, not {other:?}");
@@ -101,7 +105,9 @@ fn thinking(fields: &mut Fields) -> Result<Map<String, Value>, ApiError> {
             }
         },
     };
-    Ok(Map::from_iter([("enable_thinking".to_owned(), Value::Bool(thinks))]))
+    let mut kwargs = Map::from_iter([("enable_thinking".to_owned(), Value::Bool(thinks))]);
+    kwargs.extend(budget.map(|budget| ("thinking_budget".to_owned(), Value::from(budget))));
+    Ok((kwargs, budget.and_then(|budget| usize::try_from(budget).ok())))
 }
 
 /// The form of the answer; the effort goes to the template.

@@ -82,7 +82,7 @@ fn parse(state: &ServerState, body: Value) -> Result<Call, ApiError> {
     let mut fields = Fields::new("", body)?;
     let model = state.models.find(fields.string("model")?.as_deref())?;
     refused::check(&fields)?;
-    let mut sampling = parameters::sampling(&mut fields, &model.defaults)?;
+    let mut sampling = parameters::sampling(&mut fields, &model)?;
     let logprobs = logprobs_wanted(&mut fields, &mut sampling.n_logprobs)?;
     let ignore_eos = fields.flag("ignore_eos")?;
     parameters::min_tokens(&mut fields, &ignore_eos)?;
@@ -90,11 +90,13 @@ fn parse(state: &ServerState, body: Value) -> Result<Call, ApiError> {
     let (tool_choice, calls) = rules::tool_choice(&mut fields, &tools)?;
     let (form, form_field) = rules::form(&mut fields)?;
     let is_shown = tool_choice != ToolChoice::None;
-    let rules = Rules { rules: AnswerRules { form, tool_choice, calls }, form_field };
+    let mut template_kwargs = template_kwargs(&mut fields)?;
+    let thinking_budget = rules::thinking_budget(&mut fields, &mut template_kwargs)?;
+    let rules = Rules { rules: AnswerRules { form, tool_choice, calls, thinking_budget }, form_field };
     let prompt = Prompt::Chat {
         messages: messages::messages(&mut fields)?,
         tools: if is_shown { tools } else { Vec::new() },
-        template_kwargs: template_kwargs(&mut fields)?,
+        template_kwargs,
     };
     let job = Job {
         prompts: vec![prompt],

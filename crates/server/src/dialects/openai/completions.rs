@@ -76,7 +76,7 @@ fn parse(state: &ServerState, body: Value) -> Result<Call, ApiError> {
     let mut fields = Fields::new("", body)?;
     let model = state.models.find(fields.string("model")?.as_deref())?;
     refused::check(&fields)?;
-    let mut sampling = parameters::sampling(&mut fields, &model.defaults)?;
+    let mut sampling = parameters::sampling(&mut fields, &model)?;
     let n_top = fields.integer("logprobs", 0..=N_TOP_LOGPROBS_MAX)?;
     let logprobs = if n_top.is_some() { Logprobs::Sent } else { Logprobs::Omitted };
     let echo = if fields.flag("echo")?.unwrap_or(false) { Echo::Sent } else { Echo::Omitted };

@@ -38,7 +38,6 @@ const REFUSED: &[(&str, Off, &str)] = &[
     ("cfg_scale", Off::Number(1.0), SAMPLERS),
     ("continue_final_message", Off::Flag(false), "the answer is always a new message; leave it out"),
     ("documents", Off::Empty, "put the documents into the messages"),
-    ("dry_multiplier", Off::Number(0.0), SAMPLERS),
     ("dynatemp_range", Off::Number(0.0), SAMPLERS),
     ("epsilon_cutoff", Off::Number(0.0), SAMPLERS),
     ("eta_cutoff", Off::Number(0.0), SAMPLERS),

@@ -1,6 +1,6 @@
 //! What an answer must look like: `response_format`, the extensions of other servers, `tool_choice`.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokbar_chat::{AnswerForm, AnswerRules, CallCount, Tool, ToolChoice};
 
 use crate::fields::{Fields, must_be};
@@ -114,6 +114,32 @@ fn response_format(fields: &mut Fields) -> Result<Option<(AnswerForm, String)>, 
             Err(ApiError::invalid(format.path("type"), detail))
         }
     }
+}
+
+/// Names of the most tokens of thinking, as servers have them.
+const THINKING_BUDGETS: [&str; 3] = ["thinking_budget", "thinking_token_budget", "reasoning_max_tokens"];
+
+/// Most tokens of thinking; -1 means any number. Templates that tell the model of it are told, and with none at all,
+/// thinking is switched off where it can be.
+///
+/// # Errors
+/// When it is no whole number from -1 on.
+pub fn thinking_budget(fields: &mut Fields, kwargs: &mut Map<String, Value>) -> Result<Option<usize>, ApiError> {
+    let mut budget = None;
+    for name in THINKING_BUDGETS {
+        budget = budget.or(fields.integer(name, -1..=i64::from(u32::MAX))?);
+    }
+    Ok(budgeted(budget, kwargs))
+}
+
+/// Tells the template of a budget of thinking.
+pub fn budgeted(budget: Option<i64>, kwargs: &mut Map<String, Value>) -> Option<usize> {
+    let budget = usize::try_from(budget?).ok()?;
+    kwargs.entry("thinking_budget").or_insert(Value::from(budget));
+    if budget == 0 {
+        kwargs.entry("enable_thinking").or_insert(Value::Bool(false));
+    }
+    Some(budget)
 }
 
 /// Whether tools must be called, and how many times.

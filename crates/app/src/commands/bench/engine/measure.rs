@@ -3,9 +3,10 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use tokbar_engine::{Engine, FinishReason, Output, Request, SamplingOptions};
+use tokbar_engine::{Engine, FinishReason, MaskSource, Output, Request, SamplingOptions};
 
 /// What one run does.
+#[derive(Clone)]
 pub struct Workload {
     /// Token ids.
     pub prompt: Vec<u32>,
@@ -13,6 +14,16 @@ pub struct Workload {
     pub n_output: usize,
     /// Streams at once.
     pub n_streams: usize,
+    /// What the output is held to.
+    pub mask: Option<MaskSource>,
+}
+
+/// A run, and the same run held to a form.
+pub struct Pair {
+    /// Held to nothing.
+    pub free: Run,
+    /// If there is a form.
+    pub held: Option<Run>,
 }
 
 /// When the tokens of one run came.
@@ -76,6 +87,7 @@ fn request(workload: &Workload, nth: usize) -> Request {
         stop_tokens: Vec::new(),
         ignore_eos: true,
         score_prompt: false,
+        mask: workload.mask.clone(),
         ..Request::default()
     }
 }
