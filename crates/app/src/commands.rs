@@ -5,8 +5,10 @@ mod cache;
 mod import;
 mod info;
 mod key;
+mod ls;
 mod parse;
 mod render;
+mod rm;
 mod run;
 mod serve;
 
@@ -26,6 +28,8 @@ pub fn dispatch(cli: Cli) -> Result<()> {
         Command::Run(args) => run::run(&args),
         Command::Import(args) => import::run(&args),
         Command::Info(args) => info::run(&args),
+        Command::Ls(args) => ls::run(&args),
+        Command::Rm(args) => rm::run(&args),
         Command::Key(command) => key::run(&command),
         Command::Parse(args) => parse::run(&args),
         Command::Render(args) => render::run(&args),

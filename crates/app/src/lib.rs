@@ -4,6 +4,7 @@
 
 pub mod cli;
 pub mod commands;
+mod config_dir;
 mod defaults;
 mod draft;
 mod key_file;
@@ -12,6 +13,7 @@ mod lifecycle;
 mod port;
 mod progress;
 pub mod say;
+mod shelf;
 mod size;
 mod sources;
 mod wiring;

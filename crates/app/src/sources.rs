@@ -11,7 +11,7 @@ use tokbar_hub::download::{self, DownloadOptions};
 use tokbar_hub::gguf::{self, ImportOptions, ImportReport};
 use tokbar_hub::resolve::{self, ResolveError, cache_dir, resolve};
 
-use crate::progress;
+use crate::{progress, shelf};
 
 /// A checkpoint's folder.
 pub struct Source {
@@ -31,7 +31,11 @@ pub fn folder(model: &str) -> Result<Source> {
     let cache = cache_dir(env::var_os("HF_HUB_CACHE"), env::var_os("HF_HOME"), home);
     match present(model, cache.as_deref())? {
         resolve::Source::Folder(dir) => Ok(Source { name: name_of(model, &dir), dir }),
-        resolve::Source::Gguf(file) => imported(&file),
+        resolve::Source::Gguf(file) => {
+            let source = imported(&file)?;
+            // Ollama's files are named by their hashes.
+            Ok(if Path::new(model).exists() { source } else { Source { name: model.to_owned(), ..source } })
+        }
     }
 }
 
@@ -42,6 +46,9 @@ fn present(model: &str, cache: Option<&Path>) -> Result<resolve::Source> {
         let missing = || format!("there is no file or folder {model}");
         return if is_path(model) { found.with_context(missing) } else { Ok(found?) };
     };
+    if let Some(model) = shelf::elsewhere(model)? {
+        return Ok(resolve(&model.path.to_string_lossy(), None)?);
+    }
     if is_offline() {
         return found.with_context(|| format!("HF_HUB_OFFLINE forbids to download `{model}`"));
     }

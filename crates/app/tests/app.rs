@@ -25,6 +25,8 @@ mod repository;
 mod sdk;
 #[path = "app/security.rs"]
 mod security;
+#[path = "app/shelf.rs"]
+mod shelf;
 #[path = "app/streams.rs"]
 mod streams;
 #[path = "app/testbed.rs"]

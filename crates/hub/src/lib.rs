@@ -5,4 +5,5 @@ pub mod download;
 pub mod gguf;
 pub mod resolve;
 pub mod safetensors;
+pub mod scan;
 pub mod shards;

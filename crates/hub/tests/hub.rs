@@ -6,6 +6,7 @@ mod hub {
     mod download;
     mod download_refusals;
     mod loopback;
+    mod python_hub;
     mod real_models;
     mod repository;
     mod testbed;

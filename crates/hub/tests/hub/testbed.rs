@@ -23,7 +23,7 @@ pub struct Testbed {
 
 impl Testbed {
     /// A Hub that answers by `answer`, which hears how many requests came before.
-    pub fn new(answer: impl Fn(&Asked, usize) -> Answer + Send + 'static) -> Self {
+    pub fn new(answer: impl Fn(&Asked, usize) -> Answer + Send + Sync + 'static) -> Self {
         let (hub, cache) = (Loopback::start(answer), tempfile::tempdir().unwrap());
         // Long enough for a busy machine; nothing waits for it but the test of silence.
         let patience = Patience { stall: Duration::from_secs(60), n_retries: 0, pause: Duration::ZERO };
