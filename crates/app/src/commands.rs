@@ -6,10 +6,13 @@ mod import;
 mod info;
 mod key;
 mod ls;
+mod models;
 mod parse;
+mod pull;
 mod render;
 mod rm;
 mod run;
+mod search;
 mod serve;
 
 use anyhow::Result;
@@ -29,6 +32,9 @@ pub fn dispatch(cli: Cli) -> Result<()> {
         Command::Import(args) => import::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Ls(args) => ls::run(&args),
+        Command::Pull(args) => pull::run(&args),
+        Command::Search(args) => search::run(&args),
+        Command::Models(args) => models::run(&args),
         Command::Rm(args) => rm::run(&args),
         Command::Key(command) => key::run(&command),
         Command::Parse(args) => parse::run(&args),

@@ -16,6 +16,8 @@ mod http;
 #[allow(clippy::unwrap_used, dead_code)]
 #[path = "../../hub/tests/hub/loopback.rs"]
 mod loopback;
+#[path = "app/pull.rs"]
+mod pull;
 #[path = "app/reference.rs"]
 mod reference;
 #[allow(clippy::unwrap_used, dead_code)]
