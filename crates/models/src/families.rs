@@ -143,3 +143,8 @@ pub fn find(model_type: &str) -> LoadResult<&'static Family> {
         LoadError::Family { model_type: model_type.chars().take(100).collect(), supported: names.join(", ") }
     })
 }
+
+/// Whether checkpoints of this `model_type` can be loaded.
+pub fn is_known(model_type: &str) -> bool {
+    find(model_type).is_ok()
+}

@@ -160,6 +160,18 @@ pub fn memory() -> (usize, usize) {
     (mlx_rs::memory::active_memory().unwrap_or(0), mlx_rs::memory::cache_memory().unwrap_or(0))
 }
 
+/// Most bytes in use since [`reset_peak`].
+#[cfg(test)]
+pub fn peak_memory() -> usize {
+    mlx_rs::memory::peak_memory().unwrap_or(0)
+}
+
+/// Counts the peak anew.
+#[cfg(test)]
+pub fn reset_peak() {
+    mlx_rs::memory::reset_peak_memory().unwrap();
+}
+
 /// Bytes that the allocator takes from the device before it gives back what it keeps; 0 when unknown.
 pub fn memory_limit() -> usize {
     mlx_rs::memory::memory_limit().unwrap_or(0)
