@@ -9,8 +9,10 @@ use crate::layers::rope::{Place, Spec, Table};
 use crate::mx::{Array, Result};
 
 pub mod groups;
+mod stairs;
 
 use groups::Groups;
+use stairs::Stairs;
 
 /// The rows of a step and what is computed once for all layers.
 pub struct Pass<'a> {
@@ -18,7 +20,7 @@ pub struct Pass<'a> {
     places: Vec<Place>,
     tables: Vec<(*const Spec, Table)>,
     masks: Vec<(Span, Array)>,
-    hiding: Vec<(Span, Array)>,
+    stairs: Vec<Stairs>,
     groups: Option<Rc<Groups>>,
 }
 
@@ -73,8 +75,8 @@ impl<'a> Pass<'a> {
             .iter()
             .flat_map(|row| (0..row.len).map(|i| Place { position: row.offset + i, n_total: row.n_total }))
             .collect();
-        let (tables, masks, hiding, groups) = (Vec::new(), Vec::new(), Vec::new(), None);
-        Self { rows, places, tables, masks, hiding, groups }
+        let (tables, masks, stairs, groups) = (Vec::new(), Vec::new(), Vec::new(), None);
+        Self { rows, places, tables, masks, stairs, groups }
     }
 
     /// Position of each token.
@@ -126,13 +128,15 @@ impl<'a> Pass<'a> {
     }
 
     /// The same for adding to scores: `[L, S]` of 0 and, where a query does not see a key, minus infinity.
-    pub fn hiding(&mut self, span: Span) -> Array {
-        if let Some((_, hiding)) = self.hiding.iter().find(|(known, _)| *known == span) {
-            return hiding.clone();
+    pub fn hiding(&mut self, span: Span) -> Result<Array> {
+        if let Some(stairs) = self.stairs.iter().find(|stairs| stairs.covers(&span)) {
+            return stairs.cut(&span);
         }
-        let hiding = Array::from_slice(&span.cells(0.0_f32, f32::NEG_INFINITY), &span.shape());
-        self.hiding.push((span, hiding.clone()));
-        hiding
+        let n_most = self.rows.iter().map(|row| row.offset + row.len).max().unwrap_or(0);
+        let stairs = Stairs::new(span, n_most);
+        let cut = stairs.cut(&span);
+        self.stairs.push(stairs);
+        cut
     }
 }
 
@@ -154,6 +158,11 @@ impl From<Option<usize>> for Reach {
 }
 
 impl Span {
+    /// Keys before the first query.
+    fn n_before(&self) -> usize {
+        self.q_start - self.k_start
+    }
+
     /// Whether every query sees every key.
     pub fn is_full(&self) -> bool {
         self.k_stop <= self.q_start + 1 && self.is_causal()

@@ -203,6 +203,9 @@ impl Recipe {
             None => CacheKind::from(layer.window),
         });
         sizes.caches = caches.collect();
+        if self.mla.as_ref().is_some_and(|(mla, _)| mla.index.is_some()) {
+            sizes.caches.extend(vec![CacheKind::Full; self.layers.len()]);
+        }
         Ok(Box::new(Decoder { ends, blocks, sizes, scaling: self.scaling }))
     }
 
