@@ -7,7 +7,9 @@ use crate::pass::Pass;
 use crate::weights::Weights;
 use crate::{LoadError, LoadResult};
 
+mod bailing_hybrid;
 mod bailing_moe;
+mod bailing_moe_v3;
 mod block;
 mod cohere2;
 mod decoder;
@@ -27,6 +29,8 @@ mod granite;
 #[cfg(test)]
 #[path = "families/hybrid_tests.rs"]
 pub mod hybrid;
+mod kimi_linear;
+mod latent;
 mod llama;
 mod llama4_text;
 mod minimax;
@@ -42,6 +46,9 @@ mod qwen2_moe;
 mod qwen3;
 mod qwen3_moe;
 mod qwen3_next;
+#[cfg(test)]
+#[path = "families/recurrent_tests.rs"]
+mod recurrent_tests;
 mod seed_oss;
 mod shared_kv;
 mod smollm3;
@@ -88,6 +95,7 @@ pub struct Family {
 
 /// Every family.
 pub const FAMILIES: &[Family] = &[
+    Family { name: "bailing_hybrid", aliases: &[], load: bailing_hybrid::load },
     Family { name: "bailing_moe", aliases: &["bailing_moe_v2"], load: bailing_moe::load },
     Family { name: "cohere2", aliases: &[], load: cohere2::load },
     Family { name: "deepseek_v2", aliases: &[], load: deepseek::load },
@@ -109,6 +117,7 @@ pub const FAMILIES: &[Family] = &[
     Family { name: "glm4_moe_lite", aliases: &[], load: deepseek::load },
     Family { name: "gpt_oss", aliases: &[], load: gpt_oss::load },
     Family { name: "granite", aliases: &[], load: granite::load },
+    Family { name: "kimi_linear", aliases: &[], load: kimi_linear::load },
     Family { name: "llama", aliases: &["mistral"], load: llama::load },
     Family { name: "llama4_text", aliases: &["llama4"], load: llama4_text::load },
     Family { name: "minimax", aliases: &[], load: minimax::load },

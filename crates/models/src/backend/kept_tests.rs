@@ -53,7 +53,8 @@ fn keep(backend: &mut MlxBackend, id: SequenceId, blocks: &[(u64, Range<usize>)]
 
 #[test]
 fn prefixes_are_reused_at_every_length() {
-    for name in ["llama_gqa", "gemma3_text_rotating", "mistral_window", "qwen3_next", "qwen3_5", "qwen3_5_moe"] {
+    let recurrent = ["bailing_hybrid", "bailing_moe_v3", "kimi_linear", "qwen3_next", "qwen3_5", "qwen3_5_moe"];
+    for name in ["llama_gqa", "gemma3_text_rotating", "mistral_window"].into_iter().chain(recurrent) {
         let mut backend = backend(name);
         let needs_snapshot = backend.info().snapshot_bytes > 0;
         assert_eq!(needs_snapshot, name != "llama_gqa", "{name}");

@@ -293,7 +293,9 @@ fn traffic_on_windows() {
 #[test]
 fn traffic_on_recurrent_layers() {
     Traffic::new(&hybrid::fixture(), &LoadOptions::default(), 1e-4).run(60 * n_rounds());
-    Traffic::new(&Fixture::read("qwen3_next"), &LoadOptions::default(), 1e-4).run(40 * n_rounds());
+    for name in ["bailing_hybrid", "kimi_linear", "qwen3_next"] {
+        Traffic::new(&Fixture::read(name), &LoadOptions::default(), 1e-4).run(30 * n_rounds());
+    }
 }
 
 #[test]
