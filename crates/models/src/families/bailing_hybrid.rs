@@ -143,7 +143,7 @@ pub(super) fn load(file: &ConfigFile, weights: &Weights<'_>) -> LoadResult<Box<d
     let rope = rope.map_err(|detail| file.error(&detail))?;
     let windows = windows(&config.dims, None, None, |_| false);
     let mut recipe = Recipe::new(config.dims.clone(), windows, &rope);
-    recipe.mla = Some(mla);
+    recipe.mla = Some((mla, rope));
     recipe.mlp.bias = Bias::from(config.use_bias);
     recipe.moe = Some(moe);
     switch(&mut recipe.layers, |layer_idx| layer_idx >= config.first_k_dense_replace);

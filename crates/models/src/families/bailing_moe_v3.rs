@@ -102,7 +102,7 @@ pub(super) fn load(file: &ConfigFile, weights: &Weights<'_>) -> LoadResult<Box<d
     let (n_group, n_layers) = (config.layer_group_size, config.dims.num_hidden_layers);
     let windows = windows(&config.dims, None, None, |_| false);
     let mut recipe = Recipe::new(config.dims, windows, &rope);
-    recipe.mla = Some(mla);
+    recipe.mla = Some((mla, rope));
     recipe.moe = Some(moe);
     let first = config.first_k_dense_replace.unwrap_or(1);
     switch(&mut recipe.layers, |layer_idx| layer_idx >= first);

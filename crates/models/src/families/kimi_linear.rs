@@ -136,7 +136,7 @@ pub(super) fn load(file: &ConfigFile, weights: &Weights<'_>) -> LoadResult<Box<d
     let rope = Rope::none(mla.qk_rope_head_dim as usize, weights.root().kernels(), 1.0);
     let windows = windows(&config.dims, None, None, |_| false);
     let mut recipe = Recipe::new(config.dims, windows, &rope);
-    recipe.mla = Some(mla);
+    recipe.mla = Some((mla, rope));
     recipe.moe = moe;
     let (first, freq) = (config.first_k_dense_replace, config.moe_layer_freq.unwrap_or(1).max(1));
     let has_experts = recipe.moe.is_some();

@@ -40,6 +40,8 @@ impl Latent {
             bias: Bias::Absent,
             eps: dims.rms_norm_eps,
             scale: ((qk_nope_head_dim + qk_rope_head_dim) as f32).powf(-0.5) * dims.rope.stretch(),
+            growth: None,
+            index: None,
         })
     }
 }
