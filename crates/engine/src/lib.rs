@@ -6,8 +6,10 @@ mod backend;
 mod costs;
 mod draft;
 mod draw;
+mod ended;
 mod engine;
 pub mod fake;
+mod hold;
 mod limits;
 mod outputs;
 mod plan;
@@ -28,6 +30,7 @@ pub use backend::{
     StepError, StepOutput, TokenBits, TokenScore,
 };
 pub use engine::{Engine, EngineOptions, StartError, SubmitError};
+pub use hold::Hold;
 pub use outputs::Outputs;
 pub use request::{FinishReason, Output, Priority, Request, Usage};
 pub use sampling::{N_LOGPROBS_MAX, SamplingError, SamplingOptions};

@@ -2,7 +2,6 @@
 //!
 //! Knows threads, channels and the clock. Which rows a step has is the scheduler's matter.
 
-use std::any::Any;
 use std::collections::HashMap;
 use std::error::Error as StdError;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,6 +15,8 @@ use tokio::sync::mpsc::Sender;
 
 use crate::costs::StepCosts;
 use crate::draft::N_DRAFT_MAX;
+use crate::ended::{panic_text, start_error};
+use crate::hold::Hold;
 use crate::limits::bounds;
 use crate::outputs::{Bell, Command, N_OUTPUTS_MAX, Shared};
 use crate::plan::{Chore, Keep, Plan};
@@ -74,6 +75,8 @@ struct Worker {
     senders: HashMap<SequenceId, Sender<Output>>,
     meter: Meter,
     costs: StepCosts,
+    /// What it may hold now.
+    hold: Hold,
     /// How long prefill may hold up decode.
     stall: Duration,
     /// When the device began what it does now.
@@ -110,6 +113,7 @@ impl Worker {
             senders,
             meter,
             costs,
+            hold: Hold::default(),
             stall,
             busy_since: now,
             round_since: now,
@@ -143,9 +147,13 @@ impl Worker {
     fn work(&mut self) {
         let mut next = Next::Wait;
         while self.take_commands(next) != Next::Stop {
+            let is_tightened = self.take_hold();
             self.look_at_receivers();
             let has_come = self.take_from_disk(next);
             next = self.turn();
+            if is_tightened {
+                self.backend.give_back();
+            }
             let has_gone = self.bring_to_disk(next);
             if next == Next::Wait && (has_come || has_gone) {
                 next = Next::Step;
@@ -185,6 +193,16 @@ impl Worker {
             }
             command = self.commands.try_recv();
         }
+    }
+
+    /// Whether less may be held from now on.
+    fn take_hold(&mut self) -> bool {
+        let hold = self.shared.hold();
+        let before = std::mem::replace(&mut self.hold, hold);
+        self.scheduler.hold_to(hold);
+        let is_tighter = hold.is_tighter(&before);
+        self.spill.iter_mut().filter(|_| is_tighter).for_each(|spill| spill.hurry(self.backend.as_mut()));
+        is_tighter
     }
 
     /// Cancels the sequences whose receiver is gone, and pauses those whose receiver lags.
@@ -378,19 +396,4 @@ impl Worker {
         let kept = self.scheduler.forget_all();
         self.backend.forget(&kept);
     }
-}
-
-/// Why a worker ended before it was ready.
-fn start_error(thread: JoinHandle<Result<(), StartError>>) -> StartError {
-    match thread.join() {
-        Ok(Err(error)) => error,
-        Ok(Ok(())) => StartError::Panicked { detail: "it ended early".to_owned() },
-        Err(panic) => StartError::Panicked { detail: panic_text(panic.as_ref()).to_owned() },
-    }
-}
-
-/// What a panic said.
-fn panic_text(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("panic without a message")
 }

@@ -133,6 +133,11 @@ fn model_info(sizes: &Sizes, eos: Vec<u32>, n_item_bytes: usize, weight_bytes: u
     }
 }
 
+/// Whether models are computed on a CPU, in f32.
+pub fn is_cpu() -> bool {
+    mx::device().is_ok_and(|device| device == Device::Cpu)
+}
+
 /// How this checkpoint runs on this device.
 struct Plan {
     compute: Compute,
