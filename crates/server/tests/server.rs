@@ -14,6 +14,8 @@ mod client;
 mod completions;
 #[path = "server/hostile.rs"]
 mod hostile;
+#[path = "server/keeping.rs"]
+mod keeping;
 #[path = "server/lifecycle.rs"]
 mod lifecycle;
 #[path = "server/listing.rs"]
