@@ -1,7 +1,9 @@
 //! The command line as data.
 
+mod ask;
 mod bench;
 mod inspect;
+mod keep;
 mod shelf;
 
 use std::net::IpAddr;
@@ -9,10 +11,12 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use ask::{AskArgs, DoctorArgs, PsArgs, StopArgs};
 pub use bench::{
     BenchArgs, BenchCommand, CompareArgs, EngineArgs, OutputArgs, SizeArgs, SuiteArg, SuitesArgs, TargetArgs,
 };
 pub use inspect::{ParseArgs, RenderArgs};
+pub use keep::KeepArgs;
 pub use shelf::{LsArgs, ModelsArgs, PullArgs, RmArgs, SearchArgs};
 
 use crate::size;
@@ -51,6 +55,12 @@ pub enum Command {
     Models(ModelsArgs),
     /// Remove a model from the disk.
     Rm(RmArgs),
+    /// Show what running servers have in memory.
+    Ps(PsArgs),
+    /// Unload a model of a running server, or stop the server.
+    Stop(StopArgs),
+    /// Look for what is wrong on this machine, and say what fixes it.
+    Doctor(DoctorArgs),
     /// Make, list and remove API keys.
     #[command(subcommand)]
     Key(KeyCommand),
@@ -205,6 +215,10 @@ pub struct ServeArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub kv: KvArgs,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub keep: KeepArgs,
 }
 
 /// Where the KV cache on disk is.

@@ -2,18 +2,21 @@
 
 mod bench;
 mod cache;
+mod doctor;
 mod import;
 mod info;
 mod key;
 mod ls;
 mod models;
 mod parse;
+mod ps;
 mod pull;
 mod render;
 mod rm;
 mod run;
 mod search;
 mod serve;
+mod stop;
 
 use anyhow::Result;
 
@@ -36,6 +39,9 @@ pub fn dispatch(cli: Cli) -> Result<()> {
         Command::Search(args) => search::run(&args),
         Command::Models(args) => models::run(&args),
         Command::Rm(args) => rm::run(&args),
+        Command::Ps(args) => ps::run(&args),
+        Command::Stop(args) => stop::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Key(command) => key::run(&command),
         Command::Parse(args) => parse::run(&args),
         Command::Render(args) => render::run(&args),

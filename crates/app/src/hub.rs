@@ -12,7 +12,8 @@ use directories::BaseDirs;
 use tokbar_hub::download::{self, DownloadOptions, Pace, Progress};
 use tokbar_hub::resolve::cache_dir;
 
-use crate::progress;
+use crate::power::{Wakefulness, Work};
+use crate::{power, progress};
 
 /// A token is short.
 const N_TOKEN_BYTES_MAX: u64 = 4096;
@@ -73,6 +74,8 @@ pub fn check_online(what: &str) -> Result<()> {
 pub fn pull(id: &str, options: &DownloadOptions, shown: &mut dyn FnMut(Shown)) -> Result<PathBuf> {
     tracing::info!(id, endpoint = options.endpoint, "downloading");
     let (start, mut pace) = (Instant::now(), Pace::default());
+    let mut wakefulness = Wakefulness::new(power::assertion());
+    wakefulness.observe(Duration::ZERO, Work::Some);
     let dir = download::download(id, options, &mut |progress| {
         pace.observe(start.elapsed(), progress.n_bytes_done);
         let n_left = progress.n_bytes.saturating_sub(progress.n_bytes_done);

@@ -5,6 +5,7 @@
 pub mod cli;
 pub mod commands;
 mod config_dir;
+mod control;
 mod defaults;
 mod draft;
 mod hub;
@@ -14,7 +15,10 @@ mod kv_cache;
 mod lifecycle;
 mod memory;
 mod port;
+mod power;
+mod pressure;
 mod progress;
+mod redact;
 pub mod say;
 mod shelf;
 mod size;

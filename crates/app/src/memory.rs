@@ -42,12 +42,15 @@ fn contained(n_bytes: u64, n_free_bytes: u64) -> (u64, u64) {
     }
 }
 
-/// `iogpu.wired_limit_mb` where a person set it, else what macOS does without.
+/// `iogpu.wired_limit_mb` where a person set it, else what macOS does without. Asked once: that takes a process.
 #[cfg(target_os = "macos")]
 fn gpu_limit(n_bytes: u64) -> Option<u64> {
-    let output = std::process::Command::new("/usr/sbin/sysctl").args(["-n", "iogpu.wired_limit_mb"]).output().ok();
-    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
-    let set = text.trim().parse::<u64>().ok().filter(|megabytes| *megabytes > 0);
+    static SET: std::sync::OnceLock<Option<u64>> = std::sync::OnceLock::new();
+    let set = SET.get_or_init(|| {
+        let output =
+            std::process::Command::new("/usr/sbin/sysctl").args(["-n", "iogpu.wired_limit_mb"]).output().ok()?;
+        String::from_utf8_lossy(&output.stdout).trim().parse::<u64>().ok().filter(|megabytes| *megabytes > 0)
+    });
     Some(set.map_or_else(|| usual_gpu_limit(n_bytes), |megabytes| megabytes.saturating_mul(1 << 20)))
 }
 

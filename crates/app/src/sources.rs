@@ -8,6 +8,7 @@ use directories::ProjectDirs;
 use tokbar_hub::checkpoint::{Checkpoint, CheckpointError};
 use tokbar_hub::gguf::{self, ImportOptions, ImportReport};
 use tokbar_hub::resolve::{self, ResolveError, resolve};
+use tokbar_hub::scan::{Condition, Form, Owner};
 
 use crate::{hub, known, progress, shelf};
 
@@ -35,6 +36,30 @@ pub fn folder(model: &str) -> Result<Source> {
             Ok(if Path::new(model).exists() { source } else { Source { name: model.to_owned(), ..source } })
         }
     }
+}
+
+/// The folder of a checkpoint that is on this machine; nothing is downloaded or imported but a GGUF file.
+///
+/// # Errors
+/// When it is not here.
+pub fn folder_here(model: &str) -> Result<PathBuf> {
+    match resolve(model, hub::cache().as_deref())? {
+        resolve::Source::Folder(dir) => Ok(dir),
+        resolve::Source::Gguf(file) => Ok(imported(&file)?.dir),
+    }
+}
+
+/// What to load for a name that a call gives: an id of the Hugging Face cache or a path. `None` when no model of that name
+/// is whole on this machine; paths are no names.
+pub fn known_here(name: &str) -> Option<String> {
+    let repository = known::repository(name).ok().flatten();
+    let name = repository.as_deref().unwrap_or(name);
+    let shelves = shelf::shelves().ok()?;
+    let models = shelves.iter().flat_map(|shelf| &shelf.models);
+    let mut ready = models.filter(|model| model.name == name && model.condition == Condition::Ready);
+    let model = ready.next()?;
+    let is_cached = model.owner == Owner::HuggingFace && model.form == Form::Safetensors;
+    Some(if is_cached { model.name.clone() } else { model.path.to_string_lossy().into_owned() })
 }
 
 /// Where the files of `model` are, after a download if they were not there.

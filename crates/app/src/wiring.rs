@@ -69,3 +69,13 @@ pub fn stop_signal(n: usize) -> Result<impl Future<Output = ()>> {
         }
     })
 }
+
+/// Starts what keeps a Mac from falling asleep by itself until it is killed or this program ends.
+///
+/// # Errors
+/// When the system has no such program.
+#[cfg(target_os = "macos")]
+pub fn start_caffeinate() -> std::io::Result<std::process::Child> {
+    let pid = std::process::id().to_string();
+    std::process::Command::new("/usr/bin/caffeinate").args(["-i", "-w", &pid]).spawn()
+}

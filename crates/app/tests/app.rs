@@ -14,6 +14,8 @@ mod download;
 mod hostile;
 #[path = "app/http.rs"]
 mod http;
+#[path = "app/lifecycle.rs"]
+mod lifecycle;
 // The Hub that the tests of the crate `hub` download from.
 #[allow(clippy::unwrap_used, dead_code)]
 #[path = "../../hub/tests/hub/loopback.rs"]

@@ -46,6 +46,9 @@ pub trait Backend {
     /// Bytes the backend holds now: weights, KV caches and allocator cache.
     fn memory_bytes(&self) -> usize;
 
+    /// Gives back memory that is only held for speed, such as what an allocator keeps.
+    fn give_back(&mut self) {}
+
     /// Drafts by a drafter of the backend (a draft model, or heads of the model), for each ask at most as many tokens as it
     /// has uniforms; fewer or none when it has nothing to say. Waits for the device. Whatever it says, output stays the same.
     ///

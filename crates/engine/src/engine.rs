@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 
 use tokio::sync::mpsc;
 
+use crate::hold::Hold;
 use crate::outputs::{Bell, Command, N_OUTPUTS_MAX, Shared, Submission};
 use crate::tier::TierOptions;
 use crate::worker;
@@ -257,6 +258,12 @@ impl Engine {
     /// What the engine does and has done, as of the last step.
     pub fn stats(&self) -> Stats {
         self.inner.bell.shared.stats()
+    }
+
+    /// Bounds what is held until told otherwise; the worker acts on it at once. No request fails of it.
+    pub fn hold(&self, hold: Hold) {
+        self.inner.bell.shared.set_hold(hold);
+        self.inner.bell.ring();
     }
 
     /// Cancels all sequences and waits until the worker has given everything back. Later calls do nothing.

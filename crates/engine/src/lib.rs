@@ -7,8 +7,10 @@ mod costs;
 mod draft;
 mod draw;
 mod dry;
+mod ended;
 mod engine;
 pub mod fake;
+mod hold;
 mod limits;
 mod mask;
 mod outputs;
@@ -30,6 +32,7 @@ pub use backend::{
     StepError, StepOutput, Terms, TokenBits, TokenScore,
 };
 pub use engine::{Engine, EngineOptions, StartError, SubmitError};
+pub use hold::Hold;
 pub use mask::{MaskSource, TokenMask};
 pub use outputs::Outputs;
 pub use request::{FinishReason, Output, Priority, Request, Usage};

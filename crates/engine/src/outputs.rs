@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::sync::mpsc;
 
 use crate::draft::N_DRAFT_MAX;
+use crate::hold::Hold;
 use crate::{FinishReason, Output, Request, SequenceId, Stats, Usage};
 
 /// Outputs kept for a receiver that does not read; then its sequence pauses.
@@ -35,12 +36,21 @@ pub(crate) struct Shared {
     /// Why the worker takes no more requests.
     pub stopped: OnceLock<FinishReason>,
     stats: Mutex<Stats>,
+    hold: Mutex<Hold>,
     is_rung: AtomicBool,
 }
 
 impl Shared {
     pub(crate) fn stats(&self) -> Stats {
         self.stats.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn hold(&self) -> Hold {
+        *self.hold.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn set_hold(&self, hold: Hold) {
+        *self.hold.lock().unwrap_or_else(PoisonError::into_inner) = hold;
     }
 
     pub(crate) fn publish(&self, stats: Stats) {

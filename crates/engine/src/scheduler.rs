@@ -9,6 +9,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use crate::hold::Hold;
 use crate::plan::{Census, Chore, Limits, Plan, PlannedRow, StepWork, Tally, mismatch};
 use crate::prefix_tree::PrefixTree;
 use crate::sequence::{Leave, Sequence, Standing};
@@ -36,6 +37,7 @@ pub(crate) struct Scheduler {
     info: ModelInfo,
     limits: Limits,
     throttle: Throttle,
+    hold: Hold,
     sequences: BTreeMap<SequenceId, Sequence>,
     tree: PrefixTree,
     follows: BTreeMap<SequenceId, Follow>,
@@ -58,6 +60,7 @@ impl Scheduler {
             info,
             limits,
             throttle,
+            hold: Hold::default(),
             sequences: BTreeMap::new(),
             tree: PrefixTree::new(limits.n_block),
             follows: BTreeMap::new(),
@@ -68,6 +71,11 @@ impl Scheduler {
             speculator: Speculator::new(limits.speculation),
             drafts: Drafts::default(),
         }
+    }
+
+    /// Bounds what is held from the next plan on.
+    pub(crate) fn hold_to(&mut self, hold: Hold) {
+        self.hold = hold;
     }
 
     /// Takes a request whose prompt is not empty and fits the context.

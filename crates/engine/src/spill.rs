@@ -39,6 +39,9 @@ const REHEARSAL: SequenceId = SequenceId(u64::MAX);
 /// How long a stop may be delayed to write what is not yet written.
 const WIND_DOWN_MAX: Duration = Duration::from_secs(5);
 
+/// How long steps may be delayed to write what is about to be given up.
+const HURRY_MAX: Duration = Duration::from_millis(500);
+
 /// How long to wait before looking again whether the disk has caught up.
 const CATCH_UP: Duration = Duration::from_millis(2);
 
@@ -229,8 +232,17 @@ impl Spill {
 
     /// Writes what is not written, for a bounded time.
     pub(crate) fn wind_down(&mut self, backend: &mut dyn Backend) {
+        self.write_within(WIND_DOWN_MAX, backend);
+    }
+
+    /// As [`wind_down`](Self::wind_down), while others wait.
+    pub(crate) fn hurry(&mut self, backend: &mut dyn Backend) {
+        self.write_within(HURRY_MAX, backend);
+    }
+
+    fn write_within(&mut self, most: Duration, backend: &mut dyn Backend) {
         let start = Instant::now();
-        while !self.pending.is_empty() && start.elapsed() < WIND_DOWN_MAX && self.tier.is_writing() {
+        while !self.pending.is_empty() && start.elapsed() < most && self.tier.is_writing() {
             if !self.export(backend, Pace::Idle) {
                 std::thread::sleep(CATCH_UP);
             }

@@ -15,6 +15,8 @@ use tokio::sync::mpsc::Sender;
 
 use crate::costs::StepCosts;
 use crate::draft::N_DRAFT_MAX;
+use crate::ended::{panic_text, start_error};
+use crate::hold::Hold;
 use crate::limits::bounds;
 use crate::outputs::{Bell, Command, N_OUTPUTS_MAX, Shared};
 use crate::plan::{Chore, Keep, Plan};
@@ -78,6 +80,8 @@ struct Worker {
     senders: HashMap<SequenceId, Sender<Output>>,
     meter: Meter,
     costs: StepCosts,
+    /// What it may hold now.
+    hold: Hold,
     /// How long prefill may hold up decode.
     stall: Duration,
     /// When the device began what it does now.
@@ -114,6 +118,7 @@ impl Worker {
             senders,
             meter,
             costs,
+            hold: Hold::default(),
             stall,
             busy_since: now,
             round_since: now,
@@ -147,9 +152,13 @@ impl Worker {
     fn work(&mut self) {
         let mut next = Next::Wait;
         while self.take_commands(next) != Next::Stop {
+            let is_tightened = self.take_hold();
             self.look_at_receivers();
             let has_come = self.take_from_disk(next);
             next = self.turn();
+            if is_tightened {
+                self.backend.give_back();
+            }
             let has_gone = self.bring_to_disk(next);
             if next == Next::Wait && (has_come || has_gone) {
                 next = Next::Step;
@@ -189,6 +198,16 @@ impl Worker {
             }
             command = self.commands.try_recv();
         }
+    }
+
+    /// Whether less may be held from now on.
+    fn take_hold(&mut self) -> bool {
+        let hold = self.shared.hold();
+        let before = std::mem::replace(&mut self.hold, hold);
+        self.scheduler.hold_to(hold);
+        let is_tighter = hold.is_tighter(&before);
+        self.spill.iter_mut().filter(|_| is_tighter).for_each(|spill| spill.hurry(self.backend.as_mut()));
+        is_tighter
     }
 
     /// Cancels the sequences whose receiver is gone, and pauses those whose receiver lags.

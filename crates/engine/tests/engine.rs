@@ -14,6 +14,8 @@ mod concurrency;
 mod disk;
 #[path = "engine/failures.rs"]
 mod failures;
+#[path = "engine/hold.rs"]
+mod hold;
 #[path = "engine/limits.rs"]
 mod limits;
 #[path = "engine/masked.rs"]

@@ -33,6 +33,7 @@ pub use self::pace::Pace;
 use self::pieces::Pieces;
 pub use self::search::{Hit, search};
 use self::store::Store;
+pub use self::store::free_bytes;
 use self::worker::Wanted;
 
 /// Where the Hub is unless told otherwise.
@@ -60,6 +61,18 @@ pub struct DownloadOptions {
     pub patience: Patience,
     /// How large files come.
     pub parallel: Parallel,
+    /// What files are worth that are there already.
+    pub present: Present,
+}
+
+/// What is made of files that the cache holds already.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Present {
+    /// They were checked when they came.
+    #[default]
+    Trusted,
+    /// Disks forget: they are hashed again, and fetched again if they are wrong.
+    Verified,
 }
 
 /// How large files come: in pieces, over several connections.
@@ -83,8 +96,8 @@ impl DownloadOptions {
     /// The main branch, from the Hub itself, without a token.
     pub fn new(cache: PathBuf) -> Self {
         let endpoint = DEFAULT_ENDPOINT.to_owned();
-        let (patience, parallel) = (Patience::default(), Parallel::default());
-        Self { cache, endpoint, mirrors: Vec::new(), token: None, revision: None, patience, parallel }
+        let (patience, parallel, present) = (Patience::default(), Parallel::default(), Present::default());
+        Self { cache, endpoint, mirrors: Vec::new(), token: None, revision: None, patience, parallel, present }
     }
 
     /// The Hub, then its mirrors.
@@ -154,8 +167,8 @@ fn download_from(
     let hub = Hub::new(id, options, endpoint)?;
     let listing = Listing::parse(&ask(&hub, &options.patience)?, hub.endpoint())?;
     let store = Store::new(&options.cache, id, &listing.commit)?;
-    let (patience, parallel) = (options.patience, options.parallel);
-    let mut fetch = Fetch { hub, store, patience, parallel, progress, n_before: 0, n_bytes: 0 };
+    let (patience, parallel, present) = (options.patience, options.parallel, options.present);
+    let mut fetch = Fetch { hub, store, patience, parallel, present, progress, n_before: 0, n_bytes: 0 };
 
     let index = match listing.index() {
         Some(file) => {
@@ -190,6 +203,7 @@ struct Fetch<'a, 'p> {
     store: Store,
     patience: Patience,
     parallel: Parallel,
+    present: Present,
     progress: &'a mut OnProgress<'p>,
     /// Bytes of the files that are done.
     n_before: u64,
@@ -210,6 +224,10 @@ impl Fetch<'_, '_> {
     /// Makes sure that the blob of `file` is in the store.
     fn file(&mut self, file: &HubFile, commit: &str) -> Result<(), DownloadError> {
         let blob = self.store.blob(file);
+        if self.present == Present::Verified && blob.is_there() && !Partial::open(&blob.path, file)?.is_right() {
+            tracing::warn!(name = file.name, "what is here is damaged, and is fetched again");
+            std::fs::remove_file(&blob.path).map_err(DownloadError::io("remove", &blob.path))?;
+        }
         if !blob.is_there() {
             let _lock = blob.lock(&file.name)?;
             if !blob.is_there() {

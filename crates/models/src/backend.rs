@@ -213,6 +213,12 @@ impl Backend for MlxBackend {
         }
     }
 
+    fn give_back(&mut self) {
+        if let Err(error) = mx::clear_cache() {
+            tracing::warn!(error = error.what, "the allocator kept its cache");
+        }
+    }
+
     fn memory_bytes(&self) -> usize {
         let (active, cached) = mx::memory();
         active + cached

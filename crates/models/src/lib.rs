@@ -22,7 +22,7 @@ pub use cache::KvQuantization;
 pub use error::LoadError;
 use error::LoadResult;
 pub use families::is_known;
-pub use load::{LoadOptions, ModelSummary, Precision};
+pub use load::{LoadOptions, ModelSummary, Precision, is_cpu};
 pub use weights::LoadProgress;
 
 #[cfg(test)]

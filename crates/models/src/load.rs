@@ -135,6 +135,11 @@ fn model_info(model: &dyn Model, eos: Vec<u32>, n_item_bytes: usize, weight_byte
     }
 }
 
+/// Whether models are computed on a CPU, in f32.
+pub fn is_cpu() -> bool {
+    mx::device().is_ok_and(|device| device == Device::Cpu)
+}
+
 /// How this checkpoint runs on this device.
 struct Plan {
     compute: Compute,

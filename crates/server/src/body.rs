@@ -40,11 +40,22 @@ impl BodyRoom {
     }
 }
 
+/// Reads the body of a call to a model as JSON, and has that model loaded if it is not yet.
+///
+/// # Errors
+/// As [`read_body`], and when there is no room for the model.
+pub async fn read_json(state: &ServerState, request: Request) -> Result<Value, ApiError> {
+    let body = read_body(state, request).await?;
+    let name = ["model", "name"].iter().find_map(|field| body.get(field)?.as_str());
+    state.models.want(name).await?;
+    Ok(body)
+}
+
 /// Reads the body as JSON.
 ///
 /// # Errors
 /// Names what is wrong with the content type, the length, the pace, the encoding or the JSON.
-pub async fn read_json(state: &ServerState, request: Request) -> Result<Value, ApiError> {
+pub async fn read_body(state: &ServerState, request: Request) -> Result<Value, ApiError> {
     let (parts, body) = request.into_parts();
     check_content_type(&parts.headers)?;
     check_encoding(&parts.headers)?;

@@ -1,6 +1,7 @@
 //! Our own endpoints, of no vendor's dialect.
 
 mod metrics;
+mod models;
 
 use axum::extract::State;
 use axum::http::header;
@@ -27,13 +28,14 @@ const ABOUT: &str = concat!(
     "POST /api/generate         answer or continue text (Ollama)\n",
 );
 
-/// `/`, `/health` and `/ready`, open without a key, and `/metrics`.
+/// `/`, `/health` and `/ready`, open without a key, `/metrics`, and what manages the server.
 pub fn routes() -> Router<ServerState> {
     Router::new()
         .route("/", get(about))
         .route("/health", get(health))
         .route("/ready", get(ready))
         .route("/metrics", get(metrics))
+        .merge(models::routes())
 }
 
 async fn about() -> Response {

@@ -160,6 +160,28 @@ pub enum ApiError {
         /// When to try again.
         retry_after_s: u64,
     },
+    /// The model is here, but the memory does not hold it.
+    #[error("the model {name:?} cannot be loaded: {detail}")]
+    NoRoom {
+        /// Which one.
+        name: String,
+        /// The sum, and what to do.
+        detail: String,
+    },
+    /// The model is here, but it cannot be loaded.
+    #[error("the model {name:?} cannot be loaded: {detail}")]
+    LoadFailed {
+        /// Which one.
+        name: String,
+        /// Why.
+        detail: String,
+    },
+    /// The machine is short of memory.
+    #[error("this machine is short of memory: close other programs, or try again in {retry_after_s} s")]
+    ShortOfMemory {
+        /// When to try again.
+        retry_after_s: u64,
+    },
     /// One client calls too often.
     #[error("this client makes more than {n_per_minute} calls a minute: try again in {retry_after_s} s")]
     TooOften {
@@ -239,6 +261,9 @@ impl ApiError {
             }
             Self::Timeout { .. } => StatusCode::GATEWAY_TIMEOUT,
             Self::NotBuilt { .. } => StatusCode::NOT_IMPLEMENTED,
+            Self::NoRoom { .. } => StatusCode::INSUFFICIENT_STORAGE,
+            Self::LoadFailed { .. } => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::ShortOfMemory { .. } => StatusCode::SERVICE_UNAVAILABLE,
             Self::NoModel | Self::Loading { .. } | Self::Stopping | Self::EngineStopped { .. } => {
                 StatusCode::SERVICE_UNAVAILABLE
             }
@@ -260,6 +285,7 @@ impl ApiError {
         match self {
             Self::QueueFull { retry_after_s }
             | Self::Loading { retry_after_s, .. }
+            | Self::ShortOfMemory { retry_after_s }
             | Self::TooManyWrongKeys { retry_after_s, .. }
             | Self::TooOften { retry_after_s, .. } => Some(*retry_after_s),
             Self::NoModel | Self::Stopping => Some(5),

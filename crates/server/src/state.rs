@@ -1,6 +1,6 @@
 //! What the handlers share: the models that are served, the options, the text jobs.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use jiff::Timestamp;
 use tokbar_chat::TextModel;
@@ -8,6 +8,7 @@ use tokbar_engine::{Engine, SamplingOptions};
 
 use crate::body::BodyRoom;
 use crate::kept::Kept;
+use crate::lifecycle::{Census, Lifecycle, Resident};
 use crate::rates::Rates;
 use crate::worker::TextJobs;
 use crate::{ApiError, ServerOptions, hash, ids};
@@ -115,6 +116,7 @@ impl Default for SamplingDefaults {
 #[derive(Clone, Default)]
 pub struct Models {
     shelf: Arc<RwLock<Shelf>>,
+    keeper: Arc<OnceLock<Arc<dyn Lifecycle>>>,
 }
 
 #[derive(Default)]
@@ -131,13 +133,13 @@ impl Models {
     /// The first model is the default one.
     pub fn new(served: Vec<ServedModel>) -> Self {
         let shelf = Shelf { served: shared(served), loading: None };
-        Self { shelf: Arc::new(RwLock::new(shelf)) }
+        Self { shelf: Arc::new(RwLock::new(shelf)), keeper: Arc::default() }
     }
 
     /// Nothing yet: a model of this name is on its way. Until [`replace`](Self::replace), clients are told so.
     pub fn loading(name: String) -> Self {
         let shelf = Shelf { loading: Some(name), ..Shelf::default() };
-        Self { shelf: Arc::new(RwLock::new(shelf)) }
+        Self { shelf: Arc::new(RwLock::new(shelf)), keeper: Arc::default() }
     }
 
     /// Serves other models from now on, and returns those of before. Drop them where waiting is allowed: the last
@@ -145,6 +147,69 @@ impl Models {
     pub fn replace(&self, served: Vec<ServedModel>) -> Arc<[Arc<ServedModel>]> {
         let mut shelf = self.shelf.write().unwrap_or_else(PoisonError::into_inner);
         std::mem::replace(&mut *shelf, Shelf { served: shared(served), loading: None }).served
+    }
+
+    /// Serves one model more, after the others.
+    pub fn add(&self, served: ServedModel) -> Arc<ServedModel> {
+        let added = Arc::new(served);
+        self.add_again(added.clone());
+        added
+    }
+
+    /// Serves a model again that was taken out.
+    pub fn add_again(&self, served: Arc<ServedModel>) {
+        let mut shelf = self.shelf.write().unwrap_or_else(PoisonError::into_inner);
+        let all: Vec<_> = shelf.served.iter().cloned().chain([served]).collect();
+        *shelf = Shelf { served: all.into(), loading: None };
+    }
+
+    /// Serves a model no more. Calls that run keep it.
+    pub fn remove(&self, id: &str) {
+        let mut shelf = self.shelf.write().unwrap_or_else(PoisonError::into_inner);
+        let rest: Vec<_> = shelf.served.iter().filter(|model| model.id != id).cloned().collect();
+        shelf.served = rest.into();
+    }
+
+    /// From now on calls may name models that `keeper` then loads. The first one given stays.
+    pub fn keep_by(&self, keeper: Arc<dyn Lifecycle>) {
+        if self.keeper.set(keeper).is_err() {
+            tracing::error!("the models have a keeper already");
+        }
+    }
+
+    /// Has a model loaded that a call names, if somebody can; what [`find`](Self::find) then says stands.
+    ///
+    /// # Errors
+    /// When it is on this machine and still cannot be served.
+    pub async fn want(&self, name: Option<&str>) -> Result<(), ApiError> {
+        let Some(keeper) = self.keeper.get() else { return Ok(()) };
+        if let Some(refusal) = keeper.refusal() {
+            return Err(refusal);
+        }
+        match self.find(name) {
+            Ok(_) | Err(ApiError::Loading { .. }) => Ok(()),
+            Err(_) => keeper.want(name.map(str::to_owned)).await,
+        }
+    }
+
+    /// Who loads and unloads.
+    pub(crate) fn keeper(&self) -> Result<&Arc<dyn Lifecycle>, ApiError> {
+        self.keeper.get().ok_or(ApiError::NoModel)
+    }
+
+    /// What is loaded, as its keeper has it, or just the names.
+    pub(crate) fn census(&self) -> Census {
+        if let Some(keeper) = self.keeper.get() {
+            return keeper.census();
+        }
+        let resident = |model: &Arc<ServedModel>| Resident {
+            id: model.id.clone(),
+            state: "ready",
+            loaded: 1.0,
+            n_bytes: model.engine.info().weight_bytes as u64,
+            ..Resident::default()
+        };
+        Census { models: self.all().iter().map(resident).collect(), ..Census::default() }
     }
 
     /// In order.

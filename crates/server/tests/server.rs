@@ -18,6 +18,8 @@ mod constrained;
 mod forms;
 #[path = "server/hostile.rs"]
 mod hostile;
+#[path = "server/keeping.rs"]
+mod keeping;
 #[path = "server/lifecycle.rs"]
 mod lifecycle;
 #[path = "server/listing.rs"]

@@ -61,6 +61,10 @@ pub struct PullArgs {
     #[arg(long, value_name = "REVISION")]
     pub revision: Option<String>,
 
+    /// Hash again what is here already, and fetch again what is damaged.
+    #[arg(long)]
+    pub verify: bool,
+
     /// Print progress and result as lines of JSON.
     #[arg(long)]
     pub json: bool,

@@ -6,9 +6,11 @@ use anyhow::Result;
 use serde::Serialize;
 use tokbar_chat::{ChatTemplate, Detection};
 use tokbar_hub::checkpoint::Checkpoint;
+use tokbar_hub::fit::{Fit, Unloaded, fit};
+use tokbar_hub::recommend::N_CONTEXT;
 
 use crate::cli::InfoArgs;
-use crate::{lifecycle, say, sources};
+use crate::{lifecycle, memory, say, sources};
 
 /// Opens the checkpoint and prints what its files say.
 pub fn run(args: &InfoArgs) -> Result<()> {
@@ -41,6 +43,8 @@ struct Info {
     kv_bytes_full_context: Option<u64>,
     has_tokenizer: bool,
     has_chat_template: bool,
+    /// Whether it fits this machine now, with a context of 8k.
+    fit: Fit,
     tool_calls: Found,
     reasoning: Found,
 }
@@ -77,6 +81,7 @@ impl Info {
             kv_bytes_full_context: checkpoint.kv.zip(checkpoint.n_context).map(|(kv, n_tokens)| kv.n_bytes(n_tokens)),
             has_tokenizer: checkpoint.has_tokenizer,
             has_chat_template: checkpoint.has_chat_template,
+            fit: fit_now(checkpoint),
             tool_calls: Found {
                 format: format.tools.map(|format| format.name),
                 because: detection.tools_because.to_string(),
@@ -103,6 +108,7 @@ impl Info {
             ("at full context", self.kv_bytes_full_context.map_or_else(unknown, megabytes)),
             ("tokenizer", yes_no(self.has_tokenizer)),
             ("chat template", yes_no(self.has_chat_template)),
+            ("memory", self.fit.words.clone()),
             ("tool calls", self.tool_calls.text()),
             ("reasoning", self.reasoning.text()),
         ];
@@ -112,6 +118,11 @@ impl Info {
         }
         Ok(table)
     }
+}
+
+fn fit_now(checkpoint: &Checkpoint) -> Fit {
+    let n_context = checkpoint.n_context.map_or(N_CONTEXT, |most| most.min(N_CONTEXT));
+    fit(&lifecycle::demand(checkpoint), n_context, &memory::machine(), &Unloaded::default())
 }
 
 fn megabytes(n_bytes: u64) -> String {

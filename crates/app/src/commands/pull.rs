@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use serde_json::json;
+use tokbar_hub::download::Present;
 use tokbar_hub::fit::{Unloaded, Verdict, fit};
 use tokbar_hub::recommend::N_CONTEXT;
 
@@ -22,7 +23,10 @@ pub fn run(args: &PullArgs) -> Result<()> {
     }
     hub::check_online(&format!("download `{id}`"))?;
     let mut options = hub::options()?;
-    options.revision.clone_from(&args.revision);
+    options.revision = args.revision.clone().or_else(|| known::catalog().ok()?.of_repo(&id)?.revision.clone());
+    if args.verify {
+        options.present = Present::Verified;
+    }
     advise(&id)?;
     if !args.json {
         let dir = hub::pull_with_bar(&id, &options)?;

@@ -2,17 +2,18 @@
 
 use std::fmt::Display;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use tokbar_server::{DEFAULT_NAME, HostAddresses, Key, KeyScope, Keys, Models, ServerOptions, ServerState};
 
-use crate::cli::ServeArgs;
-use crate::lifecycle::{self, Loaded};
+use crate::cli::{KeepArgs, ServeArgs};
+use crate::lifecycle::mark::{Mark, Running};
+use crate::lifecycle::{self, Keeper, KeeperOptions, Loaded, Recipe};
 use crate::port::{self, Bound};
-use crate::{key_file, say, wiring};
+use crate::{control, key_file, say, wiring};
 
 /// Longest other name of a model.
 const N_NAME_MAX: usize = 128;
@@ -29,6 +30,9 @@ pub fn run(args: &ServeArgs) -> Result<()> {
     }
     let address = listener.local_addr().context("the socket has no address")?;
     let models = Models::loading(short_name(&args.model.model));
+    let recipe = recipe(args);
+    let mut keeper = None;
+    let _mark = mark(&short_name(&args.model.model), address);
     let served = wiring::block_on(async {
         listener.set_nonblocking(true).context("the socket cannot be made async")?;
         let listener = tokio::net::TcpListener::from_std(listener).context("the socket cannot be made async")?;
@@ -36,12 +40,12 @@ pub fn run(args: &ServeArgs) -> Result<()> {
         let state = ServerState::new(models.clone(), options(args, keys.clone()));
         let mut serving = pin!(tokbar_server::serve(listener, state, stop));
         let mut stop_now = pin!(stop_now);
-        let (model, kv) = (args.model.clone(), args.kv.clone());
+        let (model, kv) = (recipe.model.clone(), recipe.kv.clone());
         tokio::select! {
             loaded = wiring::in_background(move || lifecycle::load_keeping(&model, &kv))? => {
                 let loaded = loaded??;
                 let news = news(address, &loaded, keys.is_some());
-                drop(models.replace(vec![loaded.into_served(args.names.clone())]));
+                keeper = Some(Keeper::start(&models, loaded, recipe, keeper_options(&args.keep))?);
                 tell(news);
             }
             () = &mut serving => return Ok(()),
@@ -53,8 +57,38 @@ pub fn run(args: &ServeArgs) -> Result<()> {
         }
         Ok(())
     });
-    models.all().iter().for_each(|model| model.engine.shutdown());
+    keeper.into_iter().for_each(Keeper::stop);
     served
+}
+
+/// How the model is loaded: with less after an unclean end.
+fn recipe(args: &ServeArgs) -> Recipe {
+    let mut recipe = Recipe { model: args.model.clone(), kv: args.kv.clone(), names: args.names.clone(), id: None };
+    let dir = control::marks();
+    let take = |dir: PathBuf| lifecycle::after_unclean_end(&dir, &mut recipe.model, &mut recipe.kv);
+    if let Some(note) = dir.ok().filter(|_| !args.keep.no_safe_mode).and_then(take) {
+        tell(format_args!("Note: {note}"));
+    }
+    recipe
+}
+
+/// Tells others on this machine, and the next start, that a model is loaded.
+fn mark(model: &str, address: SocketAddr) -> Option<Mark> {
+    Mark::set(
+        &control::marks().ok()?,
+        &Running { pid: std::process::id(), model: model.to_owned(), address: address.to_string() },
+    )
+}
+
+fn keeper_options(args: &KeepArgs) -> KeeperOptions {
+    KeeperOptions {
+        idle_timeout: (args.idle_timeout > 0.0).then(|| Duration::from_secs_f64(60.0 * args.idle_timeout.min(1e6))),
+        memory_budget: args.memory_budget,
+        switches: !args.no_switch,
+        is_pinned: args.pin,
+        pressure_from: args.pressure_from.clone(),
+        pressure_calm: Duration::from_secs_f64(args.pressure_calm.clamp(0.0, 1e6)),
+    }
 }
 
 /// The keys of this user's file and of the command line; `None` when there are none.

@@ -22,14 +22,16 @@ pub fn tokbar(args: &[&str]) -> Output {
     command
         .args(args)
         .env("HF_HUB_OFFLINE", "1")
-        .env("TOKBAR_CONFIG_DIR", NO_CONFIG)
+        .env("TOKBAR_CONFIG_DIR", no_config())
         .stdin(Stdio::null())
         .output()
         .expect("tokbar starts")
 }
 
-/// No folder of that name: the settings of whoever runs the tests do not count.
-const NO_CONFIG: &str = "/nonexistent/tokbar";
+/// Settings of this run alone: those of whoever runs the tests do not count.
+fn no_config() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("config-{}", std::process::id()))
+}
 
 pub struct Server {
     child: Child,
@@ -43,7 +45,8 @@ impl Server {
     }
 
     pub fn start_with(model: &Path, args: &[&str]) -> Self {
-        Self::start_in(Path::new(NO_CONFIG), model, args, Stdio::inherit())
+        // Tests kill their servers, which is no unclean end to speak of.
+        Self::start_in(&no_config(), model, &[&["--no-safe-mode"], args].concat(), Stdio::inherit())
     }
 
     /// With the settings of this folder, and its log on `stderr`.
@@ -57,8 +60,8 @@ impl Server {
     pub fn start_limited(model: &Path, n_kib: u32, args: &[&str]) -> Self {
         let mut shell = Command::new("bash");
         let script = format!("trap '' XFSZ; ulimit -f {n_kib}; exec \"$0\" \"$@\"");
-        shell.args(["-c", &script, env!("CARGO_BIN_EXE_tokbar")]).env("TOKBAR_CONFIG_DIR", NO_CONFIG);
-        Self::run(shell, model, args)
+        shell.args(["-c", &script, env!("CARGO_BIN_EXE_tokbar")]).env("TOKBAR_CONFIG_DIR", no_config());
+        Self::run(shell, model, &[&["--no-safe-mode"], args].concat())
     }
 
     fn run(mut command: Command, model: &Path, args: &[&str]) -> Self {

@@ -32,7 +32,7 @@ impl Scheduler {
     pub(super) fn admit(&mut self) {
         self.follows.retain(|id, _| self.sequences.contains_key(id));
         'admission: loop {
-            let has_place = self.n_holding() < self.throttle.n_rows;
+            let has_place = self.n_holding() < self.n_places();
             if !has_place && self.yielding(Priority::Interactive).is_none() {
                 return;
             }
@@ -44,7 +44,7 @@ impl Scheduler {
                 if self.sequences[id].priority > priority {
                     break;
                 }
-                if self.n_holding() < self.throttle.n_rows && self.try_start(*id) {
+                if self.n_holding() < self.n_places() && self.try_start(*id) {
                     self.count_passed(*id);
                     continue 'admission;
                 }

@@ -101,7 +101,7 @@ impl Scheduler {
         }
         // What is adopted must not go for what is adopted next.
         parent.into_iter().for_each(|parent| self.tree.freshen(parent));
-        let n_kept_max = self.limits.kept_bytes.min(self.throttle.kept_bytes);
+        let n_kept_max = self.kept_bytes_max();
         let has_room = match room {
             Room::Free => self.unused_bytes().saturating_add(n_bytes) <= n_kept_max && n_bytes <= self.free_bytes(),
             Room::Unused => n_bytes <= n_kept_max && self.make_room(n_bytes),

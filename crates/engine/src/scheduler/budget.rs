@@ -60,8 +60,18 @@ impl Scheduler {
 
     /// Evicts down to the bound on what no running sequence uses.
     pub(super) fn trim_kept(&mut self) {
-        let n_kept_max = self.limits.kept_bytes.min(self.throttle.kept_bytes);
+        let n_kept_max = self.kept_bytes_max();
         while self.unused_bytes() > n_kept_max && (self.tree.evict() || self.tree.evict_snapshot()) {}
+    }
+
+    /// Most bytes that may be kept beyond running sequences, now.
+    pub(super) fn kept_bytes_max(&self) -> usize {
+        self.limits.kept_bytes.min(self.throttle.kept_bytes).min(self.hold.kept_bytes)
+    }
+
+    /// Sequences that may hold a cache, now. One always may, so that whoever waits is served.
+    pub(super) fn n_places(&self) -> usize {
+        self.throttle.n_rows.min(self.hold.n_rows.max(1))
     }
 
     /// Bytes kept that no running sequence uses.

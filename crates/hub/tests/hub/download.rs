@@ -2,7 +2,7 @@ use std::fs::{self, File};
 use std::ops::ControlFlow;
 
 use serde_json::json;
-use tokbar_hub::download::{DownloadError, Progress, download};
+use tokbar_hub::download::{DownloadError, Present, Progress, download};
 
 use super::loopback::{Answer, Loopback};
 use super::repository::{ID, Repository, WEIGHTS, weights};
@@ -181,4 +181,20 @@ fn a_file_that_another_program_downloads_is_left_alone() {
     drop(lock);
     bed.run().unwrap();
     bed.check_whole(&repository);
+}
+
+#[test]
+fn what_the_disk_forgot_is_found_when_asked_for_and_fetched_again() {
+    let repository = Repository::new();
+    let mut bed = Testbed::serving(&repository);
+    bed.run().unwrap();
+    let mut bytes = repository.bytes(WEIGHTS).to_vec();
+    bytes[99] ^= 4;
+    fs::write(bed.blob(&repository, WEIGHTS), bytes).unwrap();
+    bed.run().unwrap();
+    assert_eq!(bed.starts(WEIGHTS), [None], "the first download alone");
+    bed.options.present = Present::Verified;
+    bed.run().unwrap();
+    bed.check_whole(&repository);
+    assert_eq!(bed.hub.asked().len(), 2, "the listing, and what was damaged");
 }

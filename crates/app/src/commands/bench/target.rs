@@ -127,7 +127,7 @@ impl Target {
             Source::Own(model) => {
                 let program = std::env::current_exe().context("cannot find this program's own file")?;
                 let mut command = Command::new(program);
-                command.arg("serve").arg(model).args(["--port", &port.to_string()]);
+                command.arg("serve").arg(model).args(["--no-safe-mode", "--port", &port.to_string()]);
                 // It starts with an empty cache, and leaves nothing in this user's.
                 command.arg("--cache-dir").arg(self.cache.path());
                 Ok(command)

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::error::Failure;
 use super::options;
-use crate::body::read_json;
+use crate::body::read_body;
 use crate::fields::Fields;
 use crate::{ServedModel, ServerState};
 
@@ -37,7 +37,7 @@ pub async fn running(State(state): State<ServerState>) -> Response {
 
 /// One model in detail.
 pub async fn show(State(state): State<ServerState>, request: Request) -> Result<Response, Failure> {
-    let mut fields = Fields::new("", read_json(&state, request).await?)?;
+    let mut fields = Fields::new("", read_body(&state, request).await?)?;
     let model = options::model(&state, &mut fields)?;
     let family = model.about.family.clone();
     let mut info = Map::new();

@@ -65,6 +65,9 @@ fn kind_and_code(error: &ApiError) -> (&'static str, Option<&'static str>) {
         ApiError::TooLong { .. } => (INVALID, Some("context_length_exceeded")),
         ApiError::QueueFull { .. } => ("rate_limit_error", Some("rate_limit_exceeded")),
         ApiError::Loading { .. } => ("server_error", Some("model_loading")),
+        ApiError::NoRoom { .. } => ("server_error", Some("model_too_large")),
+        ApiError::LoadFailed { .. } => ("server_error", Some("model_load_failed")),
+        ApiError::ShortOfMemory { .. } => ("server_error", Some("out_of_memory")),
         ApiError::TooOften { .. } | ApiError::TooManyWrongKeys { .. } => {
             ("rate_limit_error", Some("rate_limit_exceeded"))
         }
