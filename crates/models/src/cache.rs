@@ -31,7 +31,6 @@ pub enum CacheKind {
         window: usize,
     },
     /// Arrays of a fixed size.
-    #[allow(dead_code)]
     State,
 }
 
@@ -253,7 +252,6 @@ impl SequenceCache {
     ///
     /// # Errors
     /// When the layer is of another kind.
-    #[allow(dead_code)]
     pub fn state(&mut self, layer_idx: usize) -> Result<&mut StateCache> {
         match &mut self.own[layer_idx] {
             Own::State(state) => Ok(state),

@@ -25,6 +25,7 @@ mod granite;
 #[cfg(test)]
 #[path = "families/hybrid_tests.rs"]
 pub mod hybrid;
+mod lfm2;
 mod llama;
 mod minimax;
 mod ministral3;
@@ -38,6 +39,7 @@ mod qwen3;
 mod qwen3_moe;
 mod seed_oss;
 mod smollm3;
+mod stack;
 
 /// A loaded network: tokens in, logits out. Knows nothing of sampling, batching or devices.
 pub trait Model {
@@ -90,6 +92,8 @@ pub const FAMILIES: &[Family] = &[
     Family { name: "glm4_moe_lite", aliases: &[], load: deepseek::load },
     Family { name: "gpt_oss", aliases: &[], load: gpt_oss::load },
     Family { name: "granite", aliases: &[], load: granite::load },
+    Family { name: "lfm2", aliases: &[], load: lfm2::load },
+    Family { name: "lfm2_moe", aliases: &[], load: lfm2::load },
     Family { name: "llama", aliases: &["mistral"], load: llama::load },
     Family { name: "minimax", aliases: &[], load: minimax::load },
     Family { name: "ministral3", aliases: &[], load: ministral3::load },

@@ -2,10 +2,13 @@
 
 pub mod attention;
 pub mod embedding;
+pub mod gated_conv;
 pub mod linear;
 pub mod mla;
 pub mod mlp;
 pub mod moe;
 pub mod norm;
+pub mod recurrent;
 pub mod rope;
 pub mod self_attention;
+pub mod short_conv;

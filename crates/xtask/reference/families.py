@@ -277,6 +277,44 @@ def gemma2(config):
     return dense(config, norms, "norm_zero", [])
 
 
+def lfm2(config):
+    """As published: short names for the MLP, a convolution where a layer does not attend."""
+    hidden, taps, bias = config["hidden_size"], config["conv_L_cache"], config["conv_bias"]
+    q, kv = [n * head_dim(config) for n in (config["num_attention_heads"], config["num_key_value_heads"])]
+    inner = config.get("block_ff_dim") or config["intermediate_size"]
+    if config.get("block_auto_adjust_ff_dim"):
+        inner = int(config["block_ffn_dim_multiplier"] * int(2 * inner / 3))
+        inner = -(-inner // config["block_multiple_of"]) * config["block_multiple_of"]
+
+    def names(layer):
+        attends = layer in config["full_attn_idxs"] if "full_attn_idxs" in config else config["layer_types"][layer] == "full_attention"
+        if attends:
+            shapes = {"q_proj": [q, hidden], "k_proj": [kv, hidden], "v_proj": [kv, hidden], "out_proj": [hidden, q]}
+            out = [(f"self_attn.{name}.weight", shape, "matrix") for name, shape in shapes.items()]
+            return out + [(f"self_attn.{name}_layernorm.weight", [head_dim(config)], "norm") for name in "qk"]
+        shapes = {"in_proj": [3 * hidden, hidden], "out_proj": [hidden, hidden], "conv": [hidden, 1, taps]}
+        out = [(f"conv.{name}.weight", shape, "matrix") for name, shape in shapes.items()]
+        return out + ([(f"conv.{name}.bias", shape[:1], "bias") for name, shape in shapes.items()] if bias else [])
+
+    def feed_forward(layer):
+        if config["model_type"] == "lfm2" or layer < config["num_dense_layers"]:
+            return renamed(gated("feed_forward", hidden, inner))
+        n = config["num_experts"]
+        out = [("feed_forward.gate.weight", [n, hidden], "matrix")]
+        if config["use_expert_bias"]:
+            out.append(("feed_forward.expert_bias", [n], "bias"))
+        return out + apart("feed_forward", n, hidden, config["moe_intermediate_size"], W123)
+
+    def renamed(tensors):
+        return [(".".join(W123.get(part, part) for part in name.split(".")), shape, kind) for name, shape, kind in tensors]
+
+    out = [("model.embed_tokens.weight", [config["vocab_size"], hidden], "matrix"), ("model.embedding_norm.weight", [hidden], "norm")]
+    for layer in range(config["num_hidden_layers"]):
+        parts = names(layer) + feed_forward(layer) + [(f"{name}_norm.weight", [hidden], "norm") for name in ("operator", "ffn")]
+        out += [(f"model.layers.{layer}.{name}", shape, kind) for name, shape, kind in parts]
+    return out
+
+
 FAMILIES = {
     "deepseek_v2": deepseek,
     "deepseek_v3": deepseek,
@@ -293,6 +331,8 @@ FAMILIES = {
     "glm4": glm4,
     "glm4_moe": glm4_moe,
     "granite": llama,
+    "lfm2": lfm2,
+    "lfm2_moe": lfm2,
     "llama": llama,
     "minimax": minimax,
     "ministral3": llama,

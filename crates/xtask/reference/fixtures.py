@@ -115,6 +115,15 @@ LATENT = {
 STRETCHED = {**YARN, "rope_type": None, "type": "yarn", "mscale": 1.0, "mscale_all_dim": 0.7}
 STRETCHED = {key: value for key, value in STRETCHED.items() if value is not None}
 
+
+
+def lfm2(model_type="lfm2", **changes):
+    sizes = {"block_dim": 48, "conv_L_cache": 3, "num_attention_heads": 4, "num_key_value_heads": 2, "num_hidden_layers": 3}
+    some = {"conv_bias": False, "norm_eps": 1e-5, "rms_norm_eps": None, "rope_theta": 1000.0, "tie_word_embeddings": True}
+    adjusting = {"block_auto_adjust_ff_dim": False, "block_ffn_dim_multiplier": 1.0, "block_multiple_of": 32}
+    return base(model_type, **{**sizes, **some, **(adjusting if model_type == "lfm2" else {}), **changes})
+
+
 MORE = {
     "deepseek_v2": fixture(
         "latent attention without a small vector for queries, softmax routing in groups, yarn",
@@ -134,6 +143,40 @@ MORE = {
         base("glm4_moe_lite", **{**LATENT, "n_group": 1, "topk_group": 1, "n_shared_experts": 1}, q_lora_rank=20, heads_apart=True),
         run=EXPERTS,
         unlike=[{"routed_scaling_factor": 1.0}],
+    ),
+    "lfm2": fixture(
+        "gated short convolutions with biases, attention in one layer, norms on its heads",
+        lfm2(conv_bias=True, block_ff_dim=80, full_attn_idxs=[1]),
+        unlike=[{"rope_theta": 100.0}],
+    ),
+    "lfm2_adjusted": fixture(
+        "an inner size that is made from others, layers and RoPE as transformers 5 writes them",
+        lfm2(
+            layer_types=["full_attention", "conv", "conv"],
+            block_ff_dim=99,
+            block_auto_adjust_ff_dim=True,
+            block_ffn_dim_multiplier=1.3,
+            block_multiple_of=32,
+            conv_L_cache=4,
+            rope_theta=None,
+            rope_parameters={"rope_theta": 5000.0, "rope_type": "default"},
+        ),
+    ),
+    "lfm2_moe": fixture(
+        "convolutions, then experts after a dense layer, a correction of picks",
+        lfm2(
+            "lfm2_moe",
+            layer_types=["conv", "full_attention", "conv"],
+            num_dense_layers=1,
+            num_experts=6,
+            num_experts_per_tok=2,
+            moe_intermediate_size=24,
+            norm_topk_prob=True,
+            use_expert_bias=True,
+            routed_scaling_factor=1.5,
+        ),
+        run=EXPERTS,
+        unlike=[{"num_experts_per_tok": 3}, {"norm_topk_prob": False}, {"routed_scaling_factor": 1.0}],
     ),
     "gemma2": fixture(
         "bounded scores and logits, norms around each part (no window reaches: mlx-lm has none)",

@@ -288,7 +288,9 @@ fn traffic_on_windows() {
 
 #[test]
 fn traffic_on_recurrent_layers() {
-    Traffic::new(&hybrid::fixture(), &LoadOptions::default(), 1e-4).run(60 * n_rounds());
+    for fixture in [hybrid::fixture(), Fixture::read("lfm2")] {
+        Traffic::new(&fixture, &LoadOptions::default(), 1e-4).run(60 * n_rounds());
+    }
 }
 
 #[test]

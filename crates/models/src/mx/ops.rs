@@ -142,6 +142,13 @@ pub fn addmm(c: &Array, a: &Array, b: &Array) -> Result<Array> {
     op(|out, s| unsafe { sys::mlx_addmm(out, c.as_ptr(), a.as_ptr(), b.as_ptr(), 1.0, 1.0, s) })
 }
 
+/// `[B, S, C]` through a filter `[C, K, 1]` of its own for each of the `C` channels: `[B, S - K + 1, C]`.
+pub fn conv_channels(x: &Array, filters: &Array) -> Result<Array> {
+    let n_channels = x.dim(-1);
+    // SAFETY: handles are valid for the call.
+    op(|out, s| unsafe { sys::mlx_conv1d(out, x.as_ptr(), filters.as_ptr(), 1, 0, 1, n_channels, s) })
+}
+
 /// Running sum along an axis, the element itself included.
 pub fn cumsum(a: &Array, axis: i32) -> Result<Array> {
     // SAFETY: handles are valid for the call.
