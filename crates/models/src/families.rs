@@ -16,12 +16,14 @@ mod ernie4_5;
 mod ernie4_5_moe;
 mod exaone4;
 mod experts;
+mod falcon_h1;
 mod gemma2;
 mod gemma3_text;
 mod glm4;
 mod glm4_moe;
 mod gpt_oss;
 mod granite;
+mod granitemoehybrid;
 #[cfg(test)]
 #[path = "families/hybrid_tests.rs"]
 pub mod hybrid;
@@ -30,6 +32,7 @@ mod llama;
 mod minimax;
 mod ministral3;
 mod mixtral;
+mod nemotron_h;
 mod olmo2;
 mod olmo3;
 mod phi3;
@@ -85,6 +88,7 @@ pub const FAMILIES: &[Family] = &[
     Family { name: "ernie4_5", aliases: &[], load: ernie4_5::load },
     Family { name: "ernie4_5_moe", aliases: &[], load: ernie4_5_moe::load },
     Family { name: "exaone4", aliases: &[], load: exaone4::load },
+    Family { name: "falcon_h1", aliases: &[], load: falcon_h1::load },
     Family { name: "gemma2", aliases: &[], load: gemma2::load },
     Family { name: "gemma3_text", aliases: &[], load: gemma3_text::load },
     Family { name: "glm4", aliases: &[], load: glm4::load },
@@ -92,12 +96,14 @@ pub const FAMILIES: &[Family] = &[
     Family { name: "glm4_moe_lite", aliases: &[], load: deepseek::load },
     Family { name: "gpt_oss", aliases: &[], load: gpt_oss::load },
     Family { name: "granite", aliases: &[], load: granite::load },
+    Family { name: "granitemoehybrid", aliases: &[], load: granitemoehybrid::load },
     Family { name: "lfm2", aliases: &[], load: lfm2::load },
     Family { name: "lfm2_moe", aliases: &[], load: lfm2::load },
     Family { name: "llama", aliases: &["mistral"], load: llama::load },
     Family { name: "minimax", aliases: &[], load: minimax::load },
     Family { name: "ministral3", aliases: &[], load: ministral3::load },
     Family { name: "mixtral", aliases: &[], load: mixtral::load },
+    Family { name: "nemotron_h", aliases: &[], load: nemotron_h::load },
     Family { name: "olmo2", aliases: &[], load: olmo2::load },
     Family { name: "olmo3", aliases: &[], load: olmo3::load },
     Family { name: "phi3", aliases: &[], load: phi3::load },

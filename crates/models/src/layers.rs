@@ -12,3 +12,4 @@ pub mod recurrent;
 pub mod rope;
 pub mod self_attention;
 pub mod short_conv;
+pub mod ssm;

@@ -277,6 +277,121 @@ def gemma2(config):
     return dense(config, norms, "norm_zero", [])
 
 
+def state_space(config, names, biases=(), norm=True, filters="published"):
+    """Mamba 2's tensors. `names`: of the config's heads, head size, groups, state size and taps. `biases`: which have one."""
+    heads, size, groups, state, taps = [config[name] for name in names]
+    hidden, inner = config["hidden_size"], heads * size
+    mixed = inner + 2 * groups * state
+    conv = [mixed, 1, taps] if filters == "published" else [mixed, taps, 1]
+    shapes = {"in_proj": [inner + mixed + heads, hidden], "conv1d": conv, "out_proj": [hidden, inner]}
+    out = [(f"{name}.weight", shape, "matrix") for name, shape in shapes.items()]
+    out += [(f"{name}.bias", shapes[name][:1], "bias") for name in biases]
+    out += [("A_log", [heads], "bias"), ("D", [heads], "norm"), ("dt_bias", [heads], "bias")]
+    return out + ([("norm.weight", [inner], "norm")] if norm else [])
+
+
+def attention(config, biases=False):
+    """Attention's tensors."""
+    hidden, q = config["hidden_size"], config["num_attention_heads"] * head_dim(config)
+    kv = config["num_key_value_heads"] * head_dim(config)
+    shapes = {"q_proj": [q, hidden], "k_proj": [kv, hidden], "v_proj": [kv, hidden], "o_proj": [hidden, q]}
+    out = [(f"{name}.weight", shape, "matrix") for name, shape in shapes.items()]
+    return out + ([(f"{name}.bias", shape[:1], "bias") for name, shape in shapes.items()] if biases else [])
+
+
+def plain(at, hidden, inner, bias=False):
+    """A feed-forward part without a gate below `at`."""
+    shapes = {"up_proj": [inner, hidden], "down_proj": [hidden, inner]}
+    out = [(f"{at}{name}.weight", shape, "matrix") for name, shape in shapes.items()]
+    return out + ([(f"{at}{name}.bias", shape[:1], "bias") for name, shape in shapes.items()] if bias else [])
+
+
+def below(at, tensors):
+    return [(f"{at}.{name}", shape, kind) for name, shape, kind in tensors]
+
+
+def ends(config, embedding, norm):
+    """What is around the layers, under the family's names."""
+    vocab, hidden = config["vocab_size"], config["hidden_size"]
+    out = [(f"{embedding}.weight", [vocab, hidden], "matrix"), (f"{norm}.weight", [hidden], "norm")]
+    return out + ([] if config["tie_word_embeddings"] else [("lm_head.weight", [vocab, hidden], "matrix")])
+
+
+def nemotron_h(config):
+    hidden, has_bias = config["hidden_size"], config["mlp_bias"]
+    names = ["mamba_num_heads", "mamba_head_dim", "n_groups", "ssm_state_size", "conv_kernel"]
+
+    def experts():
+        n, inner = config["n_routed_experts"], config["moe_intermediate_size"]
+        latent = config.get("moe_latent_size")
+        out = [("gate.weight", [n, hidden], "matrix"), ("gate.e_score_correction_bias", [n], "bias")]
+        for expert in range(n):
+            out += plain(f"experts.{expert}.", latent or hidden, inner)
+        if latent:
+            shapes = {"fc1_latent_proj": [latent, hidden], "fc2_latent_proj": [hidden, latent]}
+            out += [(f"{name}.weight", shape, "matrix") for name, shape in shapes.items()]
+            out += [(f"{name}.bias", shape[:1], "bias") for name, shape in shapes.items()] if has_bias else []
+        return out + plain("shared_experts.", hidden, config["moe_shared_expert_intermediate_size"], has_bias)
+
+    biases = ["conv1d"] * config["use_conv_bias"] + ["in_proj", "out_proj"] * config["mamba_proj_bias"]
+    parts = {
+        "M": lambda: state_space(config, names, biases),
+        "*": lambda: attention(config, config["attention_bias"]),
+        "-": lambda: plain("", hidden, config["intermediate_size"], has_bias),
+        "E": experts,
+    }
+    words = {"mamba": "M", "attention": "*", "mlp": "-", "moe": "E"}
+    kinds = config.get("hybrid_override_pattern") or [words[word] for word in config["layers_block_type"]]
+    out = ends(config, "backbone.embeddings", "backbone.norm_f")
+    for layer, kind in enumerate(kinds):
+        at = f"backbone.layers.{layer}"
+        out += below(f"{at}.mixer", parts[kind]()) + [(f"{at}.norm.weight", [hidden], "norm")]
+    # A head that predicts the token after the next, which the decoder drops.
+    return out + [("mtp.layers.0.eh_proj.weight", [hidden, hidden], "matrix")]
+
+
+def granitemoehybrid(config):
+    """As published: gate and up joined."""
+    hidden, inner, n = config["hidden_size"], config["intermediate_size"], config.get("num_local_experts")
+    names = ["mamba_n_heads", "mamba_d_head", "mamba_n_groups", "mamba_d_state", "mamba_d_conv"]
+    biases = ["conv1d"] * config.get("mamba_conv_bias", True) + ["in_proj", "out_proj"] * config.get("mamba_proj_bias", False)
+    shared = config["shared_intermediate_size"]
+    out = ends(config, "model.embed_tokens", "model.norm")
+    for layer, kind in enumerate(config["layer_types"]):
+        at = f"model.layers.{layer}"
+        if kind == "mamba":
+            out += below(f"{at}.mamba", state_space(config, names, biases))
+        else:
+            out += below(f"{at}.self_attn", attention(config, config["attention_bias"]))
+        joined = {"shared_mlp.input_linear": [2 * shared, hidden], "shared_mlp.output_linear": [hidden, shared]}
+        if n:
+            joined["block_sparse_moe.input_linear"] = [n, 2 * inner, hidden]
+            joined["block_sparse_moe.output_linear"] = [n, hidden, inner]
+            joined["block_sparse_moe.router.layer"] = [n, hidden]
+        out += [(f"{at}.{name}.weight", shape, "matrix") for name, shape in joined.items()]
+        out += [(f"{at}.{name}.weight", [hidden], "norm") for name in PRE_NORMS]
+    return out
+
+
+def falcon_h1(config):
+    hidden = config["hidden_size"]
+    names = ["mamba_n_heads", "mamba_d_head", "mamba_n_groups", "mamba_d_state", "mamba_d_conv"]
+    biases = ["conv1d"] * config["mamba_conv_bias"] + ["in_proj"] * config["mamba_proj_bias"]
+    biases += ["out_proj"] * config["projectors_bias"]
+    filters = "converted" if config.get("is_converted") else "published"
+    out = ends(config, "model.embed_tokens", "model.final_layernorm")
+    for layer in range(config["num_hidden_layers"]):
+        at = f"model.layers.{layer}"
+        out += below(f"{at}.mamba", state_space(config, names, biases, config["mamba_rms_norm"], filters))
+        out += below(f"{at}.self_attn", attention(config, config["attention_bias"]))
+        feed_forward = gated("feed_forward", hidden, config["intermediate_size"])
+        out += below(at, feed_forward)
+        if config["mlp_bias"]:
+            out += [(f"{at}.{name.removesuffix('weight')}bias", shape[:1], "bias") for name, shape, _ in feed_forward]
+        out += [(f"{at}.{name}.weight", [hidden], "norm") for name in ("input_layernorm", "pre_ff_layernorm")]
+    return out
+
+
 def lfm2(config):
     """As published: short names for the MLP, a convolution where a layer does not attend."""
     hidden, taps, bias = config["hidden_size"], config["conv_L_cache"], config["conv_bias"]
@@ -318,6 +433,7 @@ def lfm2(config):
 FAMILIES = {
     "deepseek_v2": deepseek,
     "deepseek_v3": deepseek,
+    "falcon_h1": falcon_h1,
     "gemma2": gemma2,
     "glm4_moe_lite": deepseek,
     "gpt_oss": gpt_oss,
@@ -331,6 +447,7 @@ FAMILIES = {
     "glm4": glm4,
     "glm4_moe": glm4_moe,
     "granite": llama,
+    "granitemoehybrid": granitemoehybrid,
     "lfm2": lfm2,
     "lfm2_moe": lfm2,
     "llama": llama,
@@ -339,6 +456,7 @@ FAMILIES = {
     "mistral": llama,
     "mistral3": text_tower,
     "mixtral": mixtral,
+    "nemotron_h": nemotron_h,
     "olmo2": olmo,
     "olmo3": olmo,
     "phi3": phi3,

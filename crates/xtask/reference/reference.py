@@ -140,6 +140,14 @@ def correct_routing(model):
             layer.mlp = AuthorsRouting(layer.mlp, recipe.tensor(name, [1, n], "bias"))
 
 
+def scale_keys(model, config):
+    """Falcon H1's keys and values as its authors scale them as published."""
+    for layer in model.layers:
+        attention = layer.self_attn
+        attention.k_proj.weight = attention.k_proj.weight * config["key_multiplier"]
+        attention.v_proj.weight = attention.v_proj.weight * config["attention_in_multiplier"]
+
+
 class Reference:
     """One loaded checkpoint. `logits(ids, split)` prefills `ids[:split]`, then decodes the rest one by one."""
 
@@ -155,6 +163,8 @@ class Reference:
         mx.eval(self.model.parameters())
         if reference["model_type"] == "ernie4_5_moe":
             correct_routing(self.model)
+        if reference["model_type"] == "falcon_h1" and not reference.get("is_converted"):
+            scale_keys(self.model, reference)
         self.window = reference.get("sliding_window") if reference["model_type"] == "mistral" else None
         self.longrope = None
         if (reference.get("rope_scaling") or {}).get("rope_type") == "longrope":

@@ -53,7 +53,8 @@ fn keep(backend: &mut MlxBackend, id: SequenceId, blocks: &[(u64, Range<usize>)]
 
 #[test]
 fn prefixes_are_reused_at_every_length() {
-    for name in ["llama_gqa", "gemma3_text_rotating", "mistral_window", "lfm2", "lfm2_moe"] {
+    let hybrids = ["falcon_h1", "granitemoehybrid", "lfm2", "lfm2_moe", "nemotron_h"];
+    for name in ["llama_gqa", "gemma3_text_rotating", "mistral_window"].into_iter().chain(hybrids) {
         let mut backend = backend(name);
         let needs_snapshot = backend.info().snapshot_bytes > 0;
         assert_eq!(needs_snapshot, name != "llama_gqa", "{name}");

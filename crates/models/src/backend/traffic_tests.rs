@@ -288,8 +288,9 @@ fn traffic_on_windows() {
 
 #[test]
 fn traffic_on_recurrent_layers() {
-    for fixture in [hybrid::fixture(), Fixture::read("lfm2")] {
-        Traffic::new(&fixture, &LoadOptions::default(), 1e-4).run(60 * n_rounds());
+    let families = ["falcon_h1", "lfm2", "nemotron_h"].map(Fixture::read);
+    for fixture in [hybrid::fixture()].iter().chain(&families) {
+        Traffic::new(fixture, &LoadOptions::default(), 1e-4).run(60 * n_rounds());
     }
 }
 

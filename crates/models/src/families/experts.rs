@@ -46,6 +46,7 @@ impl Experts {
             glu: Glu::Gated(Activation::Silu),
             stacked: "switch_mlp",
             shared: None,
+            latent: None,
         })
     }
 }

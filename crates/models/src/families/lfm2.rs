@@ -15,8 +15,6 @@ use crate::layers::linear::Bias;
 use crate::layers::mlp::{GatedMlp, MlpLayout};
 use crate::layers::moe::{Moe, MoeLayout, Scoring};
 use crate::layers::self_attention::{Layout, QkNorm, SelfAttention};
-use crate::mx::{Array, Result};
-use crate::pass::Pass;
 use crate::weights::Weights;
 
 #[derive(Deserialize)]
@@ -154,10 +152,4 @@ fn moe(file: &ConfigFile) -> LoadResult<MoeLayout> {
     moe.router.is_normalised = config.norm_topk_prob;
     moe.router.factor = config.routed_scaling_factor.unwrap_or(1.0);
     Ok(moe)
-}
-
-impl Part for GatedConv {
-    fn forward(&self, x: &Array, pass: &mut Pass<'_>) -> Result<Array> {
-        self.forward(x, pass)
-    }
 }

@@ -5,10 +5,12 @@ use super::decoder::{Dims, Ends};
 use super::{Model, Sizes};
 use crate::LoadResult;
 use crate::cache::CacheKind;
-use crate::layers::mlp::GatedMlp;
+use crate::layers::gated_conv::GatedConv;
+use crate::layers::mlp::{GatedMlp, PlainMlp};
 use crate::layers::moe::Moe;
 use crate::layers::norm::{Centre, Norm, NormKind};
 use crate::layers::self_attention::SelfAttention;
+use crate::layers::ssm::Ssm;
 use crate::mx::{self, Array, Result};
 use crate::pass::Pass;
 use crate::weights::Weights;
@@ -34,9 +36,44 @@ impl Part for Moe {
     }
 }
 
+impl Part for PlainMlp {
+    fn forward(&self, x: &Array, _: &mut Pass<'_>) -> Result<Array> {
+        self.forward(x)
+    }
+}
+
+impl Part for GatedConv {
+    fn forward(&self, x: &Array, pass: &mut Pass<'_>) -> Result<Array> {
+        self.forward(x, pass)
+    }
+}
+
+impl Part for Ssm {
+    fn forward(&self, x: &Array, pass: &mut Pass<'_>) -> Result<Array> {
+        self.forward(x, pass)
+    }
+}
+
 impl Part for SelfAttention {
     fn forward(&self, x: &Array, pass: &mut Pass<'_>) -> Result<Array> {
         self.forward(x, pass)
+    }
+}
+
+/// Parts side by side.
+pub struct Sum(pub Vec<Box<dyn Part>>);
+
+impl Part for Sum {
+    fn forward(&self, x: &Array, pass: &mut Pass<'_>) -> Result<Array> {
+        let mut sum: Option<Array> = None;
+        for part in &self.0 {
+            let y = part.forward(x, pass)?;
+            sum = Some(match sum {
+                Some(sum) => mx::add(&sum, &y)?,
+                None => y,
+            });
+        }
+        sum.ok_or_else(|| mx::Error { what: "a sum of no parts".into() })
     }
 }
 

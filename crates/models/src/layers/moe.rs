@@ -10,8 +10,8 @@ mod experts;
 mod router;
 
 use experts::Experts;
-use router::Router;
 pub use router::{Groups, RouterLayout, Scoring};
+use router::{Picked, Router};
 
 /// What differs between families.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +34,19 @@ pub struct MoeLayout {
     pub stacked: &'static str,
     /// The part that every token takes; `None` = there is none.
     pub shared: Option<Shared>,
+    /// What experts take instead of the residual stream; `None` = that.
+    pub latent: Option<Latent>,
+}
+
+/// A smaller vector that experts work on.
+#[derive(Clone, Copy, Debug)]
+pub struct Latent {
+    /// Its size.
+    pub n: usize,
+    /// Names of the projections to it and back.
+    pub names: [&'static str; 2],
+    /// Of both.
+    pub bias: Bias,
 }
 
 /// How an expert's gate and up projections become one.
@@ -48,6 +61,8 @@ pub enum Glu {
         /// Largest gate, and largest magnitude of up.
         limit: f32,
     },
+    /// `act(up)`, without a gate.
+    Ungated(Activation),
 }
 
 /// The part that every token takes.
@@ -66,6 +81,7 @@ pub struct Moe {
     router: Router,
     experts: Experts,
     shared: Option<(GatedMlp, Option<Linear>)>,
+    latent: Option<[Linear; 2]>,
 }
 
 impl Moe {
@@ -79,20 +95,26 @@ impl Moe {
             let one = |name| Linear::load(&at, Shape { name, n_out: 1, n_in: n_hidden, bias: Bias::Absent });
             Ok((mlp, shared.gate.map(one).transpose()?))
         });
+        let latent = layout.latent.map(|Latent { n, names: [inward, outward], bias }| -> LoadResult<_> {
+            let inward = Linear::load(&at, Shape { name: inward, n_out: n as i32, n_in: n_hidden, bias })?;
+            Ok([inward, Linear::load(&at, Shape { name: outward, n_out: n_hidden, n_in: n as i32, bias })?])
+        });
+        let n_taken = layout.latent.map_or(n_hidden, |latent| latent.n as i32);
         Ok(Self {
             router: Router::load(&at, [n_hidden, layout.n_experts as i32], layout.router)?,
-            experts: Experts::load(&at, n_hidden, layout)?,
+            experts: Experts::load(&at, n_taken, layout)?,
             shared: shared.transpose()?,
+            latent: latent.transpose()?,
         })
     }
 
     /// `[T, hidden]` to `[T, hidden]`.
     pub fn forward(&self, x: &Array) -> Result<Array> {
         let picked = self.router.pick(x)?;
-        let y = self.experts.forward(x, &picked.experts)?; // [T, K, hidden]
-        let weights = mx::cast(&mx::expand_dims(&picked.weights, -1)?, y.dtype())?;
-        let y = mx::sum(&mx::multiply(&y, &weights)?, 1)?;
-        let y = mx::reshape(&y, &[x.dim(0), x.dim(1)])?;
+        let y = match &self.latent {
+            None => self.mixed(x, &picked)?,
+            Some([inward, outward]) => outward.forward(&self.mixed(&inward.forward(x)?, &picked)?)?,
+        };
         match &self.shared {
             None => Ok(y),
             Some((mlp, None)) => mx::add(&y, &mlp.forward(x)?),
@@ -101,10 +123,19 @@ impl Moe {
     }
 }
 
+impl Moe {
+    /// What the picked experts make of `[T, n]`, weighed and added.
+    fn mixed(&self, x: &Array, picked: &Picked) -> Result<Array> {
+        let y = self.experts.forward(x, &picked.experts)?; // [T, K, n]
+        let weights = mx::cast(&mx::expand_dims(&picked.weights, -1)?, y.dtype())?;
+        mx::reshape(&mx::sum(&mx::multiply(&y, &weights)?, 1)?, x.shape())
+    }
+}
+
 impl Glu {
     fn activation(self) -> Activation {
         match self {
-            Self::Gated(activation) => activation,
+            Self::Gated(activation) | Self::Ungated(activation) => activation,
             Self::Clamped { .. } => Activation::Silu,
         }
     }
@@ -113,6 +144,7 @@ impl Glu {
     fn apply(self, gate: &Array, up: &Array) -> Result<Array> {
         match self {
             Self::Gated(activation) => mx::multiply(&activation.apply(gate)?, up),
+            Self::Ungated(activation) => activation.apply(up),
             Self::Clamped { alpha, limit } => {
                 let number = |value: f32| mx::cast(&mx::scalar(value), gate.dtype());
                 let gate = mx::minimum(gate, &number(limit)?)?;

@@ -42,8 +42,9 @@ impl ShortConv {
         let (len, n_taps) = (x.dim(1), self.taps.dim(0));
         let all = mx::concatenate(&[before, x], 1)?;
         let part = |start, stop| mx::slice(&all, &[Cut { axis: 1, start, stop }]);
-        // Not a view, which would keep all inputs alive.
-        let after = mx::contiguous(&part(len, len + n_taps - 1)?)?;
+        let after = part(len, len + n_taps - 1)?;
+        // Of many inputs, a view would keep all alive.
+        let after = if len == 1 { after } else { mx::contiguous(&after)? };
         let term = |tap: i32| {
             let taps = mx::slice(&self.taps, &[Cut { axis: 0, start: tap, stop: tap + 1 }])?;
             mx::multiply(&part(tap, tap + len)?, &taps)

@@ -69,6 +69,14 @@ pub fn greater_equal(a: &Array, b: &Array) -> Result<Array> {
 pub fn bitwise_and(a: &Array, b: &Array) -> Result<Array> {
     binary(sys::mlx_bitwise_and, a, b)
 }
+/// `e^a`.
+pub fn exp(a: &Array) -> Result<Array> {
+    unary(sys::mlx_exp, a)
+}
+/// `log(e^a + e^b)`, broadcast.
+pub fn logaddexp(a: &Array, b: &Array) -> Result<Array> {
+    binary(sys::mlx_logaddexp, a, b)
+}
 /// `1 / (1 + e^-a)`.
 pub fn sigmoid(a: &Array) -> Result<Array> {
     unary(sys::mlx_sigmoid, a)
