@@ -40,6 +40,7 @@ mod qwen2;
 mod qwen2_moe;
 mod qwen3;
 mod qwen3_moe;
+mod qwen3_next;
 mod seed_oss;
 mod smollm3;
 mod stack;
@@ -54,6 +55,11 @@ pub trait Model {
 
     /// `[N, hidden]` to `[N, V]`.
     fn logits(&self, hidden: &Array) -> Result<Array>;
+
+    /// Whether the caches can give up positions that their pass was not sure of.
+    fn can_take_back(&self) -> bool {
+        !self.sizes().caches.contains(&CacheKind::State)
+    }
 }
 
 /// Sizes of a network.
@@ -110,7 +116,10 @@ pub const FAMILIES: &[Family] = &[
     Family { name: "qwen2", aliases: &[], load: qwen2::load },
     Family { name: "qwen2_moe", aliases: &[], load: qwen2_moe::load },
     Family { name: "qwen3", aliases: &[], load: qwen3::load },
+    Family { name: "qwen3_5", aliases: &["qwen3_5_text"], load: qwen3_next::load },
+    Family { name: "qwen3_5_moe", aliases: &["qwen3_5_moe_text"], load: qwen3_next::load },
     Family { name: "qwen3_moe", aliases: &[], load: qwen3_moe::load },
+    Family { name: "qwen3_next", aliases: &[], load: qwen3_next::load },
     Family { name: "seed_oss", aliases: &[], load: seed_oss::load },
     Family { name: "smollm3", aliases: &[], load: smollm3::load },
     #[cfg(test)]

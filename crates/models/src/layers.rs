@@ -1,8 +1,10 @@
 //! What families are built from.
 
 pub mod attention;
+pub mod delta_net;
 pub mod embedding;
 pub mod gated_conv;
+pub mod gated_delta;
 pub mod linear;
 pub mod mla;
 pub mod mlp;

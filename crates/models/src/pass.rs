@@ -4,8 +4,13 @@
 use std::rc::Rc;
 
 use crate::cache::SequenceCache;
+use crate::cache::state::StateCache;
 use crate::layers::rope::{Place, Spec, Table};
 use crate::mx::{Array, Result};
+
+pub mod groups;
+
+use groups::Groups;
 
 /// The rows of a step and what is computed once for all layers.
 pub struct Pass<'a> {
@@ -13,6 +18,7 @@ pub struct Pass<'a> {
     places: Vec<Place>,
     tables: Vec<(*const Spec, Table)>,
     masks: Vec<(Span, Array)>,
+    groups: Option<Rc<Groups>>,
 }
 
 /// One sequence's tokens in a pass.
@@ -25,6 +31,8 @@ pub struct PassRow<'a> {
     pub offset: usize,
     /// Prompt length, or what is computed after this pass if that is more.
     pub n_total: usize,
+    /// Positions that are sure to stay; those after them may be taken back.
+    pub n_sure: usize,
     /// The sequence's memory.
     pub cache: &'a mut SequenceCache,
 }
@@ -53,7 +61,7 @@ impl<'a> Pass<'a> {
             .iter()
             .flat_map(|row| (0..row.len).map(|i| Place { position: row.offset + i, n_total: row.n_total }))
             .collect();
-        Self { rows, places, tables: Vec::new(), masks: Vec::new() }
+        Self { rows, places, tables: Vec::new(), masks: Vec::new(), groups: None }
     }
 
     /// Position of each token.
@@ -69,6 +77,18 @@ impl<'a> Pass<'a> {
     /// One row.
     pub fn row(&mut self, row_idx: usize) -> &mut PassRow<'a> {
         &mut self.rows[row_idx]
+    }
+
+    /// The rows in groups of equally many tokens.
+    pub fn groups(&mut self) -> Rc<Groups> {
+        let groups = self.groups.take().unwrap_or_else(|| Rc::new(Groups::of(&self.rows)));
+        self.groups = Some(Rc::clone(&groups));
+        groups
+    }
+
+    /// A recurrent layer's states of some rows; those of other layers are left out.
+    pub fn states(&self, layer_idx: usize, rows: &[usize]) -> Vec<&StateCache> {
+        rows.iter().filter_map(|row_idx| self.rows[*row_idx].cache.state_of(layer_idx)).collect()
     }
 
     /// The table of a rotation, made at its first use in the pass.

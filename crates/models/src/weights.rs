@@ -12,6 +12,9 @@ use crate::mx::{self, Array, Dtype, Packed, Packing};
 use crate::{LoadError, LoadResult, tower};
 
 mod fp8;
+mod split;
+
+pub use split::Split;
 
 /// Bytes of tensors that are read together.
 const N_PENDING_BYTES: usize = 64 << 20;
@@ -171,7 +174,7 @@ impl<'p> Weights<'p> {
         self.tensors.borrow().contains_key(name)
     }
 
-    /// A tensor's shape as stored, if it is left.
+    /// The shape of a tensor that nobody took.
     pub fn shape(&self, name: &str) -> Option<Vec<i32>> {
         self.tensors.borrow().get(name).map(|array| array.shape().to_vec())
     }

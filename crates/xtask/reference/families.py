@@ -286,7 +286,7 @@ def state_space(config, names, biases=(), norm=True, filters="published"):
     shapes = {"in_proj": [inner + mixed + heads, hidden], "conv1d": conv, "out_proj": [hidden, inner]}
     out = [(f"{name}.weight", shape, "matrix") for name, shape in shapes.items()]
     out += [(f"{name}.bias", shapes[name][:1], "bias") for name in biases]
-    out += [("A_log", [heads], "bias"), ("D", [heads], "norm"), ("dt_bias", [heads], "bias")]
+    out += [("A_log", [heads], "decay"), ("D", [heads], "norm"), ("dt_bias", [heads], "bias")]
     return out + ([("norm.weight", [inner], "norm")] if norm else [])
 
 
@@ -430,6 +430,76 @@ def lfm2(config):
     return out
 
 
+def delta_net(config, fused):
+    """Linear attention's tensors below a layer, its inward projections in two or in four."""
+    hidden, published = config["hidden_size"], config.get("published")
+    keys = config["linear_num_key_heads"] * config["linear_key_head_dim"]
+    heads, taps = config["linear_num_value_heads"], config["linear_conv_kernel_dim"]
+    values = heads * config["linear_value_head_dim"]
+    if fused:
+        inward = {"in_proj_qkvz": 2 * keys + 2 * values, "in_proj_ba": 2 * heads}
+    else:
+        inward = {"in_proj_qkv": 2 * keys + values, "in_proj_z": values, "in_proj_b": heads, "in_proj_a": heads}
+    out = [(f"{name}.weight", [rows, hidden], "matrix") for name, rows in inward.items()]
+    filters = [2 * keys + values, 1, taps] if published else [2 * keys + values, taps, 1]
+    out += [("conv1d.weight", filters, "matrix"), ("A_log", [heads], "decay"), ("dt_bias", [heads], "bias")]
+    out += [("norm.weight", [config["linear_value_head_dim"]], "norm"), ("out_proj.weight", [hidden, values], "matrix")]
+    return [(f"linear_attn.{name}", shape, kind) for name, shape, kind in out]
+
+
+def gated_attention(config):
+    """Attention's tensors below a layer, queries with a gate for each."""
+    hidden, size = config["hidden_size"], head_dim(config)
+    q, kv = config["num_attention_heads"] * size, config["num_key_value_heads"] * size
+    out = []
+    for name, rows, columns in [("q", 2 * q, hidden), ("k", kv, hidden), ("v", kv, hidden), ("o", hidden, q)]:
+        out.append((f"self_attn.{name}_proj.weight", [rows, columns], "matrix"))
+        if config.get("attention_bias"):
+            out.append((f"self_attn.{name}_proj.bias", [rows], "bias"))
+    kind = "norm_zero" if config.get("published") else "norm"
+    return out + [(f"{name}.weight", [size], kind) for name in HEAD_NORMS]
+
+
+def qwen3_next(config):
+    is_next, published = config["model_type"] == "qwen3_next", config.get("published")
+
+    def experts(config):
+        hidden, n, inner = config["hidden_size"], config["num_experts"], config["moe_intermediate_size"]
+        if not published:
+            return stacked("mlp", n, hidden, inner)
+        if is_next:
+            return apart("mlp", n, hidden, inner)
+        shapes = {"gate_up_proj": [n, 2 * inner, hidden], "down_proj": [n, hidden, inner]}
+        return [(f"mlp.experts.{name}", shape, "matrix") for name, shape in shapes.items()]
+
+    def layer(config, index):
+        attends = (index + 1) % config["full_attention_interval"] == 0
+        out = gated_attention(config) if attends else delta_net(config, fused=is_next)
+        hidden, n = config["hidden_size"], config.get("num_experts", 0)
+        if n == 0 or index in config.get("mlp_only_layers", []):
+            return out + gated("mlp", hidden, config["intermediate_size"])
+        out += [("mlp.gate.weight", [n, hidden], "matrix"), ("mlp.shared_expert_gate.weight", [1, hidden], "matrix")]
+        return out + gated("mlp.shared_expert", hidden, config["shared_expert_intermediate_size"]) + experts(config)
+
+    sizes = {"intermediate_size": None, **config}
+    out = dense(sizes, PRE_NORMS, "norm_zero" if published else "norm", [], mlp=layer, joined="attention by mlp")
+    # A head that predicts the token after the next, which the decoder drops.
+    return out + [("mtp.fc.weight", [config["hidden_size"], 2 * config["hidden_size"]], "matrix")] * bool(published)
+
+
+def qwen3_5(config):
+    """The text part of a checkpoint for images, as published or as an MLX conversion names it."""
+    text = {**config, **config["text_config"]}
+
+    def named(name):
+        if not text.get("published"):
+            return "language_model." + name
+        return name.replace("model.", "model.language_model.", 1) if name.startswith("model.") else name
+
+    out = [(named(name), shape, kind) for name, shape, kind in qwen3_next(text)]
+    return out + [("model.visual.patch_embed.proj.weight", [4, 4], "matrix")] * bool(text.get("published"))
+
+
 FAMILIES = {
     "deepseek_v2": deepseek,
     "deepseek_v3": deepseek,
@@ -463,7 +533,10 @@ FAMILIES = {
     "qwen2": qwen2,
     "qwen2_moe": qwen2_moe,
     "qwen3": qwen3,
+    "qwen3_5": qwen3_5,
+    "qwen3_5_moe": qwen3_5,
     "qwen3_moe": qwen3_moe,
+    "qwen3_next": qwen3_next,
     "seed_oss": seed_oss,
     "smollm3": llama,
 }

@@ -1,9 +1,13 @@
 //! A step's graph: passes over the network, then sampling.
 
+use std::collections::HashSet;
+use std::rc::Rc;
+
 use tokbar_engine::{PromptScores, RowInput, RowOutput, SamplingOptions, Step, TokenId};
 
 use super::verify::drafts;
 use super::{MlxBackend, Sequence};
+use crate::cache::state::Computed;
 use crate::cut::{Part, cut, n_tokens};
 use crate::flight::{Flight, FlightRow, HostScores, Start};
 use crate::mx::{self, Array, Cut};
@@ -121,7 +125,8 @@ fn pass<'a>(step: &Step, parts: &[Part], sequences: &'a mut [Sequence]) -> Pass<
         let row = &step.rows[row_idx];
         let n_total = sequence.n_prompt.max(row.start + n_tokens(row));
         let offset = row.start + part.first;
-        Some(PassRow { start: part.start, len: part.len, offset, n_total, cache: &mut sequence.cache })
+        let n_sure = row.start + n_tokens(row) - drafts(row).len();
+        Some(PassRow { start: part.start, len: part.len, offset, n_total, n_sure, cache: &mut sequence.cache })
     });
     Pass::new(rows.collect())
 }
@@ -141,9 +146,18 @@ fn sampled_positions(hidden: &Array, step: &Step, parts: &[Part]) -> mx::Result<
     }
 }
 
-/// What a flight must compute besides its outputs.
+/// What a flight must compute besides its outputs: those do not need what recurrent layers leave for the next step, which
+/// would hold on to everything that it is computed from.
 fn state(step: &Step, sequences: &[Sequence]) -> Vec<Array> {
     let mut state = Vec::new();
+    let mut batches = HashSet::new();
+    for cache in sequences.iter().flat_map(|sequence| sequence.cache.states()) {
+        match cache.computed() {
+            Computed::Together(batch) if batches.insert(Rc::as_ptr(batch)) => state.extend_from_slice(batch),
+            Computed::Together(_) => {}
+            Computed::Alone(arrays) => state.extend_from_slice(arrays),
+        }
+    }
     for (row, sequence) in step.rows.iter().zip(sequences) {
         if row.output.draws().is_empty() {
             state.extend(sequence.cache.arrays());

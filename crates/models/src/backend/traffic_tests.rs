@@ -288,9 +288,9 @@ fn traffic_on_windows() {
 
 #[test]
 fn traffic_on_recurrent_layers() {
-    let families = ["falcon_h1", "lfm2", "nemotron_h"].map(Fixture::read);
+    let families = ["falcon_h1", "lfm2", "nemotron_h", "qwen3_next"].map(Fixture::read);
     for fixture in [hybrid::fixture()].iter().chain(&families) {
-        Traffic::new(fixture, &LoadOptions::default(), 1e-4).run(60 * n_rounds());
+        Traffic::new(fixture, &LoadOptions::default(), 1e-4).run(40 * n_rounds());
     }
 }
 

@@ -92,8 +92,19 @@ fn rotating_caches_take_rejected_drafts_back() {
 }
 
 #[test]
+fn recurrent_state_takes_rejected_drafts_back() {
+    for name in ["falcon_h1", "lfm2", "nemotron_h", "qwen3_next", "qwen3_5", "qwen3_5_moe_affine4_g32"] {
+        check(name, 40);
+    }
+}
+
+#[test]
 fn a_run_that_is_cut_between_passes_is_verified_whole() {
-    let mut backend = backend("mistral_window");
+    ["mistral_window", "qwen3_next"].into_iter().for_each(cut_between_passes);
+}
+
+fn cut_between_passes(name: &str) {
+    let mut backend = backend(name);
     let sampling = SamplingOptions { frequency_penalty: 0.5, ..SamplingOptions::default() };
     let mut drafted = Drafted::of(&mut backend, 1, &sampling, (prompt("cut", 510), 12));
     while drafted.output.len() < 12 {

@@ -133,6 +133,10 @@ impl Model for Stack {
     fn logits(&self, hidden: &Array) -> Result<Array> {
         scaled(self.ends.logits(hidden)?, self.factors.logits)
     }
+
+    fn can_take_back(&self) -> bool {
+        true
+    }
 }
 
 /// `x * factor` in the type of `x`.

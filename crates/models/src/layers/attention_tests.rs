@@ -38,7 +38,7 @@ impl Rows {
         let rows = self.caches.iter_mut().zip(&self.lens).map(|(cache, &len)| {
             let offset = cache.n_positions();
             start += len;
-            PassRow { start: start - len, len, offset, n_total: offset + len, cache }
+            PassRow { start: start - len, len, offset, n_total: offset + len, n_sure: usize::MAX, cache }
         });
         let rows = rows.collect();
         mx::to_f32(&Sdpa::new(SHAPE, 0, kernels).forward(&split, &mut Pass::new(rows)).unwrap()).unwrap()

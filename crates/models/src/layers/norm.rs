@@ -87,6 +87,11 @@ impl RmsNorm {
         Ok(Self::new(&weight, eps, at.kernels())?)
     }
 
+    /// The same weight for all `n` elements.
+    pub fn constant(weight: f32, n: i32, eps: f32, kernels: Kernels) -> Result<Self> {
+        Self::new(&Array::from_slice(&vec![weight; n as usize], &[n]), eps, kernels)
+    }
+
     fn new(weight: &Array, eps: f32, kernels: Kernels) -> Result<Self> {
         let n = weight.shape().last().copied().unwrap_or(1) as f32;
         let weight = match kernels {

@@ -1,27 +1,16 @@
-//! Recurrences over the rows of a pass: neighbours of equally many tokens at once, each from its own state.
+//! Recurrences over the rows of a pass: rows of equally many tokens at once, each from its own state.
 
-use std::ops::Range;
 use std::rc::Rc;
 
-use crate::cache::state::Recurrence;
+use crate::cache::state::{Recurrence, Stage, StateCache};
 use crate::mx::{self, Array, Cut, Result};
 use crate::pass::Pass;
+use crate::pass::groups::Group;
 
 /// A recurrent layer of a network.
 pub struct Recurrent {
     recurrence: Rc<dyn Recurrence>,
     layer_idx: usize,
-}
-
-/// Neighbouring rows of as many tokens each.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Group {
-    /// Which rows: `R` of them.
-    rows: Range<usize>,
-    /// Index of their first token in the pass.
-    start: usize,
-    /// Tokens of each row: `L`.
-    len: usize,
 }
 
 impl Recurrent {
@@ -32,70 +21,63 @@ impl Recurrent {
 
     /// Advances the states of all rows by the inputs, `[T, ..]` each: the outputs, `[T, N]`.
     pub fn forward(&self, inputs: &[Array], pass: &mut Pass<'_>) -> Result<Array> {
-        let mut parts = Vec::new();
-        for group in groups(pass) {
-            let inputs = inputs.iter().map(|tokens| group.of(tokens)).collect::<Result<Vec<_>>>()?;
-            let states = self.states(&group, &inputs, pass)?;
-            let (y, states) = self.recurrence.advance(&inputs, &states)?;
-            self.keep(&group, &states, pass)?;
-            parts.push(mx::reshape(&y, &[y.dim(0) * y.dim(1), y.dim(2)])?);
+        let groups = pass.groups();
+        let mut outputs = Vec::new();
+        for group in groups.iter() {
+            let inputs = inputs.iter().map(|input| group.take(input)).collect::<Result<Vec<_>>>()?;
+            let before = self.states(group, &inputs, pass)?;
+            let (output, after) = self.recurrence.advance(&inputs, &before)?;
+            outputs.push(output);
+            self.keep(group, [&inputs, &before], after, pass)?;
         }
-        joined(&parts)
+        groups.join(&outputs)
     }
 
-    /// `[R, ..]` each: what a group's rows keep.
-    fn states(&self, group: &Group, inputs: &[Array], pass: &mut Pass<'_>) -> Result<Vec<Array>> {
+    /// `[R, ..]`: the states of a group's rows.
+    fn states(&self, group: &Group, inputs: &[Array], pass: &Pass<'_>) -> Result<Vec<Array>> {
+        let caches = pass.states(self.layer_idx, &group.rows);
+        if caches.len() < group.rows.len() {
+            return Err(mx::Error { what: format!("layer {} has no state", self.layer_idx) });
+        }
+        if let Some(batch) = StateCache::batch_of(caches.iter().copied()) {
+            return Ok(batch.to_vec());
+        }
         let start = self.recurrence.start(inputs)?;
-        let mut rows = Vec::new();
-        for row_idx in group.rows.clone() {
-            let kept = pass.row(row_idx).cache.state(self.layer_idx)?.get();
-            rows.push(if kept.len() == start.len() { kept.to_vec() } else { start.clone() });
-        }
-        (0..start.len()).map(|i| joined(&rows.iter().map(|row| row[i].clone()).collect::<Vec<_>>())).collect()
+        let of_row = |cache: &StateCache, at: usize| cache.get().get(at).unwrap_or(&start[at]).clone();
+        let joined = (0..start.len()).map(|at| {
+            let rows: Vec<_> = caches.iter().map(|cache| of_row(cache, at)).collect();
+            match rows.as_slice() {
+                [row] => Ok(row.clone()),
+                rows => mx::concatenate(&rows.iter().collect::<Vec<_>>(), 0),
+            }
+        });
+        joined.collect()
     }
 
-    /// Has a group's rows keep `[R, ..]` each.
-    fn keep(&self, group: &Group, states: &[Array], pass: &mut Pass<'_>) -> Result<()> {
-        for (row_idx, at) in group.rows.clone().zip(0..) {
-            let nth = |array: &Array| mx::slice(array, &[Cut { axis: 0, start: at, stop: at + 1 }]);
-            let kept = states.iter().map(nth).collect::<Result<_>>()?;
-            pass.row(row_idx).cache.state(self.layer_idx)?.set(kept);
+    /// Stores the states after, and what brings back those before where positions may be taken back.
+    fn keep(&self, group: &Group, past: [&[Array]; 2], after: Vec<Array>, pass: &mut Pass<'_>) -> Result<()> {
+        let after = Rc::new(after);
+        for (at, row_idx) in group.rows.iter().enumerate() {
+            let row = pass.row(*row_idx);
+            let (range, n_sure) = (row.offset..row.offset + row.len, row.n_sure);
+            let stage = if range.end > n_sure {
+                let [inputs, before] = past.map(|arrays| rows(arrays, at));
+                Some(Stage { range, before: before?, inputs: inputs?, recurrence: Rc::clone(&self.recurrence) })
+            } else {
+                None
+            };
+            let cache = row.cache.state(self.layer_idx)?;
+            cache.set_in_batch(&after, at)?;
+            cache.remember(stage, n_sure);
         }
         Ok(())
     }
 }
 
-impl Group {
-    /// Its part of `[T, ..]` as `[R, L, ..]`.
-    fn of(&self, tokens: &Array) -> Result<Array> {
-        let (n_rows, len) = (self.rows.len() as i32, self.len as i32);
-        let (start, stop) = (self.start as i32, self.start as i32 + n_rows * len);
-        let shape = [&[n_rows, len], &tokens.shape()[1..]].concat();
-        match tokens.dim(0) == n_rows * len {
-            true => mx::reshape(tokens, &shape),
-            false => mx::reshape(&mx::slice(tokens, &[Cut { axis: 0, start, stop }])?, &shape),
-        }
-    }
-}
-
-/// The rows in as few groups as their order allows.
-fn groups(pass: &mut Pass<'_>) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
-    for row_idx in 0..pass.n_rows() {
-        let (start, len) = (pass.row(row_idx).start, pass.row(row_idx).len);
-        match groups.last_mut() {
-            Some(group) if group.len == len => group.rows.end = row_idx + 1,
-            _ => groups.push(Group { rows: row_idx..row_idx + 1, start, len }),
-        }
-    }
-    groups
-}
-
-fn joined(parts: &[Array]) -> Result<Array> {
-    match parts {
-        [part] => Ok(part.clone()),
-        parts => mx::concatenate(&parts.iter().collect::<Vec<_>>(), 0),
-    }
+/// Row `at` of each `[R, ..]`, `[1, ..]`.
+fn rows(arrays: &[Array], at: usize) -> Result<Vec<Array>> {
+    let cut = Cut { axis: 0, start: at as i32, stop: at as i32 + 1 };
+    arrays.iter().map(|array| mx::slice(array, &[cut])).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 use std::rc::Rc;
 
-use super::{Recurrent, groups};
+use super::Recurrent;
 use crate::cache::state::Recurrence;
 use crate::cache::{CacheKind, Layout, SequenceCache};
 use crate::mx::{self, Array, Dtype, Result};
@@ -16,21 +16,9 @@ fn pass<'a>(caches: &'a mut [&mut SequenceCache], lens: &[usize]) -> Pass<'a> {
     let rows = caches.iter_mut().zip(lens).map(|(cache, &len)| {
         start += len;
         let offset = cache.n_positions();
-        PassRow { start: start - len, len, offset, n_total: offset + len, cache }
+        PassRow { start: start - len, len, offset, n_total: offset + len, n_sure: usize::MAX, cache }
     });
     Pass::new(rows.collect())
-}
-
-#[test]
-fn neighbours_of_equal_length_are_one_group() {
-    let check = |lens: &[usize], expected: usize| {
-        let mut caches = caches(lens.len());
-        let mut caches: Vec<_> = caches.iter_mut().collect();
-        assert_eq!(groups(&mut pass(&mut caches, lens)).len(), expected, "{lens:?}");
-    };
-    check(&[1, 1, 1], 1);
-    check(&[1, 5, 5, 1], 3);
-    check(&[7], 1);
 }
 
 /// Running sums of numbers, and of those sums.

@@ -6,7 +6,7 @@ use crate::layers::linear::{Bias, Linear, Shape};
 use crate::layers::mlp::Inward;
 use crate::layers::norm::{Centre, HeadNorm, HeadsNorm, RmsNorm};
 use crate::layers::rope::Rope;
-use crate::mx::{self, Array, Result};
+use crate::mx::{self, Array, Cut, Result};
 use crate::pass::Pass;
 use crate::weights::At;
 
@@ -27,6 +27,17 @@ pub struct Layout {
     pub growth: Option<Growth>,
     /// Whether queries may turn to a key without a value, whose scores are `sinks`.
     pub sinks: Sinks,
+    /// Whether what is attended goes through a gate.
+    pub gate: Gate,
+}
+
+/// Whether a layer weighs what its heads attended, element by element (Qiu et al. 2025).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gate {
+    /// No.
+    Absent,
+    /// By the sigmoid of `gate_proj`, `[Hq D, hidden]`.
+    Present,
 }
 
 /// Whether a layer has attention sinks.
@@ -90,13 +101,16 @@ impl Layout {
             inward: Inward::Apart,
             growth: None,
             sinks: Sinks::Absent,
+            gate: Gate::Absent,
         }
     }
 }
 
 /// `o_proj(attention(rope(norm(qkv_proj(x)))))`.
 pub struct SelfAttention {
+    /// Queries, keys, values and, where there is one, the gate.
     qkv_proj: Linear,
+    gate: Gate,
     qk_norm: Option<Norm>,
     rope: Rope,
     growth: Option<Growth>,
@@ -107,13 +121,15 @@ pub struct SelfAttention {
 impl SelfAttention {
     /// Takes `q_proj`, `k_proj` and `v_proj`, or `qkv_proj`; `o_proj`; and, where the layout has them, `q_norm` and `k_norm`.
     pub fn load(at: &At<'_, '_>, layout: Layout, sdpa: Sdpa, rope: &Rope) -> LoadResult<Self> {
-        let Layout { n_hidden, qkv_bias, o_bias, qk_norm, inward, growth, sinks } = layout;
+        let Layout { n_hidden, qkv_bias, o_bias, qk_norm, inward, growth, sinks, gate } = layout;
         let shape = *sdpa.shape();
         let [q, k, v] = shape.n_rows();
         let matrix = |name, n_out| Shape { name, n_out, n_in: n_hidden, bias: qkv_bias };
         let qkv_proj = match inward {
             Inward::Apart => {
-                Linear::load_stacked(at, &[matrix("q_proj", q), matrix("k_proj", k), matrix("v_proj", v)])?
+                let mut shapes = vec![matrix("q_proj", q), matrix("k_proj", k), matrix("v_proj", v)];
+                shapes.extend((gate == Gate::Present).then(|| matrix("gate_proj", q)));
+                Linear::load_stacked(at, &shapes)?
             }
             Inward::Joined => Linear::load(at, matrix("qkv_proj", q + k + v))?,
         };
@@ -123,6 +139,7 @@ impl SelfAttention {
         };
         Ok(Self {
             qkv_proj,
+            gate,
             qk_norm: qk_norm.map(|kind| Norm::load(at, kind, shape)).transpose()?,
             rope: rope.clone(),
             growth,
@@ -142,7 +159,15 @@ impl SelfAttention {
     }
 
     fn attend(&self, x: &Array, pass: &mut Pass<'_>) -> Result<Array> {
-        let mut heads = self.sdpa.shape().split(&self.qkv_proj.forward(x)?)?;
+        let projected = self.qkv_proj.forward(x)?;
+        let n_rows = self.sdpa.shape().n_rows();
+        let n_qkv = n_rows.iter().sum();
+        let part = |start, stop| mx::slice(&projected, &[Cut { axis: 1, start, stop }]);
+        let (qkv, gate) = match self.gate {
+            Gate::Absent => (projected, None),
+            Gate::Present => (part(0, n_qkv)?, Some(mx::sigmoid(&part(n_qkv, n_qkv + n_rows[0])?)?)),
+        };
+        let mut heads = self.sdpa.shape().split(&qkv)?;
         if let Some(norm) = &self.qk_norm {
             heads.qk = norm.forward(&heads.qk)?;
         }
@@ -150,7 +175,8 @@ impl SelfAttention {
         if let Some(growth) = &self.growth {
             heads.qk = growth.apply(&heads.qk, self.sdpa.shape().n_heads, pass)?;
         }
-        self.sdpa.forward(&heads, pass)
+        let out = self.sdpa.forward(&heads, pass)?;
+        gate.map_or_else(|| Ok(out.clone()), |gate| mx::multiply(&out, &gate))
     }
 }
 
