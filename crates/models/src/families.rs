@@ -27,6 +27,7 @@ mod granitemoehybrid;
 #[cfg(test)]
 #[path = "families/hybrid_tests.rs"]
 pub mod hybrid;
+mod jamba;
 mod lfm2;
 mod llama;
 mod minimax;
@@ -103,6 +104,7 @@ pub const FAMILIES: &[Family] = &[
     Family { name: "gpt_oss", aliases: &[], load: gpt_oss::load },
     Family { name: "granite", aliases: &[], load: granite::load },
     Family { name: "granitemoehybrid", aliases: &[], load: granitemoehybrid::load },
+    Family { name: "jamba", aliases: &[], load: jamba::load },
     Family { name: "lfm2", aliases: &[], load: lfm2::load },
     Family { name: "lfm2_moe", aliases: &[], load: lfm2::load },
     Family { name: "llama", aliases: &["mistral"], load: llama::load },

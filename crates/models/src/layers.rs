@@ -12,6 +12,7 @@ pub mod moe;
 pub mod norm;
 pub mod recurrent;
 pub mod rope;
+pub mod selective;
 pub mod self_attention;
 pub mod short_conv;
 pub mod ssm;

@@ -392,6 +392,36 @@ def falcon_h1(config):
     return out
 
 
+def jamba(config):
+    hidden, n = config["hidden_size"], config["num_experts"]
+    inner, state, taps = hidden * config["mamba_expand"], config["mamba_d_state"], config["mamba_d_conv"]
+    rank = -(-hidden // 16) if config["mamba_dt_rank"] == "auto" else config["mamba_dt_rank"]
+    kinds = config.get("layers_block_type")
+
+    def mamba():
+        shapes = {"in_proj": [2 * inner, hidden], "conv1d": [inner, 1, taps], "x_proj": [rank + 2 * state, inner]}
+        shapes |= {"dt_proj": [inner, rank], "out_proj": [hidden, inner]}
+        biases = ["dt_proj"] + ["conv1d"] * config["mamba_conv_bias"] + ["in_proj", "out_proj"] * config["mamba_proj_bias"]
+        out = [(f"{name}.weight", shape, "matrix") for name, shape in shapes.items()]
+        out += [(f"{name}.bias", shapes[name][:1], "bias") for name in biases]
+        norms = {"dt": rank, "b": state, "c": state}
+        out += [(f"{name}_layernorm.weight", [size], "norm") for name, size in norms.items()]
+        return out + [("A_log", [inner, state], "decay"), ("D", [inner], "norm")]
+
+    out = ends(config, "model.embed_tokens", "model.final_layernorm")
+    for layer in range(config["num_hidden_layers"]):
+        at = f"model.layers.{layer}"
+        attends = kinds[layer] == "attention" if kinds else layer % config["attn_layer_period"] == config["attn_layer_offset"]
+        out += below(f"{at}.self_attn", attention(config)) if attends else below(f"{at}.mamba", mamba())
+        if n > 1 and layer % config["expert_layer_period"] == config["expert_layer_offset"]:
+            out.append((f"{at}.feed_forward.router.weight", [n, hidden], "matrix"))
+            out += apart(f"{at}.feed_forward", n, hidden, config["intermediate_size"])
+        else:
+            out += gated(f"{at}.feed_forward", hidden, config["intermediate_size"])
+        out += [(f"{at}.{name}.weight", [hidden], "norm") for name in ("input_layernorm", "pre_ff_layernorm")]
+    return out
+
+
 def lfm2(config):
     """As published: short names for the MLP, a convolution where a layer does not attend."""
     hidden, taps, bias = config["hidden_size"], config["conv_L_cache"], config["conv_bias"]
@@ -518,6 +548,7 @@ FAMILIES = {
     "glm4_moe": glm4_moe,
     "granite": llama,
     "granitemoehybrid": granitemoehybrid,
+    "jamba": jamba,
     "lfm2": lfm2,
     "lfm2_moe": lfm2,
     "llama": llama,

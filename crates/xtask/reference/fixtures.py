@@ -194,6 +194,15 @@ def falcon_h1(**changes):
     return base("falcon_h1", **{**GROUPED, **sizes, **biases, **norms, **factors, **changes})
 
 
+def jamba(**changes):
+    sizes = {"mamba_d_conv": 4, "mamba_d_state": 6, "mamba_expand": 2, "mamba_dt_rank": "auto"}
+    biases = {"mamba_proj_bias": False, "mamba_conv_bias": True}
+    layers = {"attn_layer_period": 3, "attn_layer_offset": 1, "expert_layer_period": 2, "expert_layer_offset": 1}
+    experts = {"num_experts": 5, "num_experts_per_tok": 2, "num_hidden_layers": 4}
+    heads = {"num_attention_heads": 4, "num_key_value_heads": 2}
+    return base("jamba", **{**heads, **sizes, **biases, **layers, **experts, **changes})
+
+
 def lfm2(model_type="lfm2", **changes):
     sizes = {"block_dim": 48, "conv_L_cache": 3, "num_attention_heads": 4, "num_key_value_heads": 2, "num_hidden_layers": 3}
     some = {"conv_bias": False, "norm_eps": 1e-5, "rms_norm_eps": None, "rope_theta": 1000.0, "tie_word_embeddings": True}
@@ -315,6 +324,24 @@ MORE = {
     "falcon_h1_groups": fixture(
         "two groups of heads, the gate alone, an output layer of its own",
         falcon_h1(mamba_n_groups=2, mamba_conv_bias=False),
+    ),
+    "jamba": fixture(
+        "Mamba, attention in one of three layers, experts in one of two, weighed as the authors do (mlx-lm has them sum to 1)",
+        jamba(),
+        run=CHUNKS,
+        unlike=[{"num_experts_per_tok": 3}],
+    ),
+    "jamba_dense": fixture(
+        "layers as words, dense, biases on other projections",
+        jamba(
+            layers_block_type=["attention", "mamba", "mamba"],
+            num_hidden_layers=3,
+            num_experts=1,
+            mamba_dt_rank=5,
+            mamba_proj_bias=True,
+            mamba_conv_bias=False,
+            tie_word_embeddings=True,
+        ),
     ),
     "lfm2": fixture(
         "gated short convolutions with biases, attention in one layer, norms on its heads",

@@ -53,8 +53,17 @@ fn keep(backend: &mut MlxBackend, id: SequenceId, blocks: &[(u64, Range<usize>)]
 
 #[test]
 fn prefixes_are_reused_at_every_length() {
-    let hybrids =
-        ["falcon_h1", "granitemoehybrid", "lfm2", "lfm2_moe", "nemotron_h", "qwen3_5", "qwen3_5_moe", "qwen3_next"];
+    let hybrids = [
+        "falcon_h1",
+        "granitemoehybrid",
+        "jamba",
+        "lfm2",
+        "lfm2_moe",
+        "nemotron_h",
+        "qwen3_5",
+        "qwen3_5_moe",
+        "qwen3_next",
+    ];
     for name in ["llama_gqa", "gemma3_text_rotating", "mistral_window"].into_iter().chain(hybrids) {
         let mut backend = backend(name);
         let needs_snapshot = backend.info().snapshot_bytes > 0;

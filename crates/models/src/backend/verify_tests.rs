@@ -93,7 +93,7 @@ fn rotating_caches_take_rejected_drafts_back() {
 
 #[test]
 fn recurrent_state_takes_rejected_drafts_back() {
-    for name in ["falcon_h1", "lfm2", "nemotron_h", "qwen3_next", "qwen3_5", "qwen3_5_moe_affine4_g32"] {
+    for name in ["falcon_h1", "jamba", "lfm2", "nemotron_h", "qwen3_next", "qwen3_5", "qwen3_5_moe_affine4_g32"] {
         check(name, 40);
     }
 }

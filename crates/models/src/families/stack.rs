@@ -9,6 +9,7 @@ use crate::layers::gated_conv::GatedConv;
 use crate::layers::mlp::{GatedMlp, PlainMlp};
 use crate::layers::moe::Moe;
 use crate::layers::norm::{Centre, Norm, NormKind};
+use crate::layers::selective::Selective;
 use crate::layers::self_attention::SelfAttention;
 use crate::layers::ssm::Ssm;
 use crate::mx::{self, Array, Result};
@@ -43,6 +44,12 @@ impl Part for PlainMlp {
 }
 
 impl Part for GatedConv {
+    fn forward(&self, x: &Array, pass: &mut Pass<'_>) -> Result<Array> {
+        self.forward(x, pass)
+    }
+}
+
+impl Part for Selective {
     fn forward(&self, x: &Array, pass: &mut Pass<'_>) -> Result<Array> {
         self.forward(x, pass)
     }
