@@ -7,7 +7,9 @@ use crate::pass::Pass;
 use crate::weights::Weights;
 use crate::{LoadError, LoadResult};
 
+mod bailing_hybrid;
 mod bailing_moe;
+mod bailing_moe_v3;
 mod block;
 mod cohere2;
 mod decoder;
@@ -28,6 +30,8 @@ mod granitemoehybrid;
 #[path = "families/hybrid_tests.rs"]
 pub mod hybrid;
 mod jamba;
+mod kimi_linear;
+mod latent;
 mod lfm2;
 mod llama;
 mod minimax;
@@ -42,6 +46,9 @@ mod qwen2_moe;
 mod qwen3;
 mod qwen3_moe;
 mod qwen3_next;
+#[cfg(test)]
+#[path = "families/recurrent_tests.rs"]
+mod recurrent_tests;
 mod seed_oss;
 mod smollm3;
 mod stack;
@@ -88,6 +95,7 @@ pub struct Family {
 
 /// Every family.
 pub const FAMILIES: &[Family] = &[
+    Family { name: "bailing_hybrid", aliases: &[], load: bailing_hybrid::load },
     Family { name: "bailing_moe", aliases: &["bailing_moe_v2"], load: bailing_moe::load },
     Family { name: "cohere2", aliases: &[], load: cohere2::load },
     Family { name: "deepseek_v2", aliases: &[], load: deepseek::load },
@@ -105,6 +113,7 @@ pub const FAMILIES: &[Family] = &[
     Family { name: "granite", aliases: &[], load: granite::load },
     Family { name: "granitemoehybrid", aliases: &[], load: granitemoehybrid::load },
     Family { name: "jamba", aliases: &[], load: jamba::load },
+    Family { name: "kimi_linear", aliases: &[], load: kimi_linear::load },
     Family { name: "lfm2", aliases: &[], load: lfm2::load },
     Family { name: "lfm2_moe", aliases: &[], load: lfm2::load },
     Family { name: "llama", aliases: &["mistral"], load: llama::load },

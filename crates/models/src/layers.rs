@@ -2,9 +2,12 @@
 
 pub mod attention;
 pub mod delta_net;
+pub mod delta_rule;
 pub mod embedding;
 pub mod gated_conv;
 pub mod gated_delta;
+pub mod kimi_delta;
+pub mod lightning;
 pub mod linear;
 pub mod mla;
 pub mod mlp;

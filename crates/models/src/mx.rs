@@ -59,6 +59,17 @@ thread_local! {
     static LAST_ERROR: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
+#[cfg(test)]
+thread_local! {
+    static N_OPERATIONS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Operations that this thread has built, views included.
+#[cfg(test)]
+pub fn n_operations() -> usize {
+    N_OPERATIONS.get()
+}
+
 extern "C" fn keep_error(message: *const c_char, _data: *mut c_void) {
     // SAFETY: MLX passes a NUL-terminated message that outlives the call.
     let text = unsafe { CStr::from_ptr(message) }.to_string_lossy().into_owned();
@@ -106,6 +117,8 @@ fn install_error_handler() {
 
 fn op(call: impl FnOnce(*mut sys::mlx_array, sys::mlx_stream) -> i32) -> Result<Array> {
     let stream = stream();
+    #[cfg(test)]
+    N_OPERATIONS.set(N_OPERATIONS.get() + 1);
     // SAFETY: a fresh empty handle, owned by `out` from here on; MLX fills it on success.
     unsafe {
         let mut handle = sys::mlx_array_new();

@@ -530,6 +530,78 @@ def qwen3_5(config):
     return out + [("model.visual.patch_embed.proj.weight", [4, 4], "matrix")] * bool(text.get("published"))
 
 
+def kimi_linear(config):
+    published, linear = config.get("published"), config["linear_attn_config"]
+
+    def kimi_delta(config):
+        hidden, heads, size = config["hidden_size"], linear["num_heads"], linear["head_dim"]
+        n, taps = heads * size, linear["short_conv_kernel_size"]
+        shapes = {f"{name}_proj": [n, hidden] for name in "qkv"} | {"b_proj": [heads, hidden], "o_proj": [hidden, n]}
+        shapes |= {"f_a_proj": [size, hidden], "f_b_proj": [n, size], "g_a_proj": [size, hidden], "g_b_proj": [n, size]}
+        out = [(f"{name}.weight", shape, "matrix") for name, shape in shapes.items()]
+        for name in "qkv":
+            out.append((f"{name}_conv1d.weight", [n, 1, taps], "matrix") if published else (f"{name}_conv.conv.weight", [n, taps, 1], "matrix"))
+        out += [("A_log", [1, 1, heads, 1], "decay"), ("dt_bias", [n], "bias"), ("o_norm.weight", [size], "norm")]
+        return [(f"self_attn.{name}", shape, kind) for name, shape, kind in out]
+
+    def layer(config, index):
+        out = kimi_delta(config) if index + 1 in linear["kda_layers"] else latent_attention(config, "kv_b_proj" if published else "apart")
+        hidden, n, inner = config["hidden_size"], config["num_experts"], config["moe_intermediate_size"]
+        if index < config["first_k_dense_replace"]:
+            return out + gated("mlp", hidden, config["intermediate_size"])
+        at = "block_sparse_moe" if published else "mlp"
+        bias = "gate.e_score_correction_bias" if published else "e_score_correction_bias"
+        out += [(f"{at}.gate.weight", [n, hidden], "matrix"), (f"{at}.{bias}", [n], "bias")]
+        out += gated(f"{at}.shared_experts", hidden, inner * config["num_shared_experts"])
+        return out + (apart(at, n, hidden, inner, W123) if published else stacked(at, n, hidden, inner))
+
+    return dense(config, PRE_NORMS, "norm", [], mlp=layer, joined="attention by mlp")
+
+
+def bailing_hybrid(config):
+    """Lightning attention, or in the third generation Kimi Delta Attention, and latent attention."""
+    is_third = "BailingMoeV3ForCausalLM" in config.get("architectures", [])
+    hidden, heads, size = config["hidden_size"], config["num_attention_heads"], config["head_dim"]
+    n = heads * size
+
+    def lightning():
+        shapes = {"query_key_value": [3 * n, hidden], "g_proj": [n, hidden], "dense": [hidden, n]}
+        out = [(f"{name}.weight", shape, "matrix") for name, shape in shapes.items()]
+        out += [("query_key_value.bias", [3 * n], "bias")] * config["use_qkv_bias"]
+        norms = {"g_norm": n, "query_layernorm": size, "key_layernorm": size}
+        return out + [(f"{name}.weight", [length], "norm") for name, length in norms.items()]
+
+    def kimi_delta():
+        shapes = {f"{name}_proj": [n, hidden] for name in "qkvfg"} | {"b_proj": [heads, hidden], "o_proj": [hidden, n]}
+        out = [(f"{name}.weight", shape, "matrix") for name, shape in shapes.items()]
+        out += [(f"{name}_conv1d.weight", [n, 1, config["short_conv_kernel_size"]], "matrix") for name in "qkv"]
+        return out + [("A_log", [heads], "decay"), ("dt_bias", [n], "bias"), ("o_norm.weight", [size], "norm")]
+
+    def latent():
+        out = [("g_proj.weight", [heads, hidden], "matrix")] * is_third
+        for name, shape, kind in latent_attention(config):
+            name = name.removeprefix("self_attn.").replace("o_proj", "dense")
+            out.append((name, shape, kind))
+            if config.get("use_qkv_bias") and any(part in name for part in ("q_a_proj", "kv_a_proj", "dense")):
+                out.append((name.replace(".weight", ".bias"), shape[:1], "bias"))
+        return out
+
+    def layer(config, index):
+        layers, group = config["num_hidden_layers"], config["layer_group_size"]
+        is_global = (index + 1) % group == 0 or index >= layers // group * group
+        out = latent() if is_global else kimi_delta() if is_third else lightning()
+        out = [(f"attention.{name}", shape, kind) for name, shape, kind in out]
+        n, inner = config["num_experts"], config["moe_intermediate_size"]
+        if index < config["first_k_dense_replace"]:
+            return out + gated("mlp", hidden, config["intermediate_size"])
+        out += [("mlp.gate.weight", [n, hidden], "matrix"), ("mlp.gate.expert_bias", [n], "bias")]
+        out += gated("mlp.shared_experts", hidden, config.get("moe_shared_expert_intermediate_size", inner) * config["num_shared_experts"])
+        return out + apart("mlp", n, hidden, inner)
+
+    out = dense(config, PRE_NORMS, "norm", [], mlp=layer, joined="attention by mlp")
+    return [(name.replace("embed_tokens", "word_embeddings"), shape, kind) for name, shape, kind in out]
+
+
 FAMILIES = {
     "deepseek_v2": deepseek,
     "deepseek_v3": deepseek,
@@ -537,6 +609,7 @@ FAMILIES = {
     "gemma2": gemma2,
     "glm4_moe_lite": deepseek,
     "gpt_oss": gpt_oss,
+    "bailing_hybrid": bailing_hybrid,
     "bailing_moe": bailing_moe,
     "cohere2": cohere2,
     "ernie4_5": ernie4_5,
@@ -549,6 +622,7 @@ FAMILIES = {
     "granite": llama,
     "granitemoehybrid": granitemoehybrid,
     "jamba": jamba,
+    "kimi_linear": kimi_linear,
     "lfm2": lfm2,
     "lfm2_moe": lfm2,
     "llama": llama,

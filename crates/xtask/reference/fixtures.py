@@ -150,6 +150,53 @@ def qwen3_5(model_type, **changes):
     return {"model_type": model_type, "text_config": text, "vision_config": {"hidden_size": 4}, "eos_token_id": 2}
 
 
+BAILING = {
+    "num_attention_heads": 3,
+    "num_hidden_layers": 5,
+    "head_dim": 16,
+    "layer_group_size": 2,
+    "kv_lora_rank": 32,
+    "q_lora_rank": 20,
+    "qk_nope_head_dim": 12,
+    "qk_rope_head_dim": 8,
+    "v_head_dim": 16,
+    "num_experts": 8,
+    "num_experts_per_tok": 3,
+    "num_shared_experts": 2,
+    "moe_intermediate_size": 24,
+    "routed_scaling_factor": 1.5,
+    "n_group": 4,
+    "topk_group": 2,
+    "first_k_dense_replace": 1,
+}
+KIMI = {
+    "num_attention_heads": 3,
+    "num_key_value_heads": 3,
+    "num_hidden_layers": 5,
+    "head_dim": 16,
+    "kv_lora_rank": 32,
+    "qk_nope_head_dim": 12,
+    "qk_rope_head_dim": 8,
+    "v_head_dim": 16,
+    "mla_use_nope": True,
+    "linear_attn_config": {"kda_layers": [1, 2, 4], "full_attn_layers": [3, 5], "num_heads": 2, "head_dim": 20, "short_conv_kernel_size": 4},
+    "model_max_length": 256,
+    "num_experts": 8,
+    "num_experts_per_token": 3,
+    "moe_intermediate_size": 24,
+    "num_shared_experts": 2,
+    "num_expert_group": 4,
+    "topk_group": 2,
+    "routed_scaling_factor": 1.7,
+    "first_k_dense_replace": 1,
+    "rms_norm_eps": 1e-6,
+}
+
+
+def kimi_linear(**changes):
+    return base("kimi_linear", **{**KIMI, **changes})
+
+
 STRETCHED = {**YARN, "rope_type": None, "type": "yarn", "mscale": 1.0, "mscale_all_dim": 0.7}
 STRETCHED = {key: value for key, value in STRETCHED.items() if value is not None}
 
@@ -211,6 +258,27 @@ def lfm2(model_type="lfm2", **changes):
 
 
 MORE = {
+    "bailing_hybrid": fixture(
+        "lightning attention of heads that are no power of two, then latent attention; biases, groups of experts",
+        base("bailing_hybrid", **BAILING, group_norm_size=4, partial_rotary_factor=0.5, rope_scaling=STRETCHED, use_qkv_bias=True, use_bias=False),
+        run=CHUNKS,
+        unlike=[{"topk_group": 4}, {"partial_rotary_factor": 1.0}, {"group_norm_size": 1}, {"rope_interleave": False}],
+    ),
+    "bailing_moe_v3": fixture(
+        "the third generation under the same model_type: bounded decay of single elements, gated latent attention",
+        base("bailing_hybrid", architectures=["BailingMoeV3ForCausalLM"], **BAILING, moe_shared_expert_intermediate_size=20, short_conv_kernel_size=4, kda_lower_bound=-2.0),
+        run=CHUNKS,
+        unlike=[{"topk_group": 3}, {"kda_lower_bound": -5.0}],
+    ),
+    "kimi_linear": fixture(
+        "decay of single elements, latent attention that does not rotate, groups of experts, as published",
+        kimi_linear(published=True),
+        run=CHUNKS,
+        unlike=[{"topk_group": 4}, {"routed_scaling_factor": 1.0}],
+    ),
+    "kimi_linear_converted": fixture(
+        "the same as MLX conversions have it", kimi_linear(num_expert_group=1, topk_group=1, moe_renormalize=False), run=SHORT
+    ),
     "qwen3_next": fixture(
         "linear attention as published: joined projections, filters and norms as the authors store them, a head that is dropped",
         qwen3_next(published=True),
@@ -752,6 +820,12 @@ for model_type, config in {
         "model.layers.2.linear_attn.in_proj_qkvz": False,
     }),
     "qwen3_5_moe": qwen3_5("qwen3_5_moe", **DELTA_EXPERTS),
+    "kimi_linear": {
+        **quantized(kimi_linear(kv_lora_rank=32, moe_intermediate_size=64), 32, 4),
+        "linear_attn_config": {**KIMI["linear_attn_config"], "head_dim": 32},
+        "qk_nope_head_dim": 32,
+        "v_head_dim": 32,
+    },
 }.items():
     if "text_config" in config:
         config["text_config"] = quantized({**config["text_config"], **WIDE_DELTA}, 32, 4)

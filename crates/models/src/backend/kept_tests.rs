@@ -53,10 +53,13 @@ fn keep(backend: &mut MlxBackend, id: SequenceId, blocks: &[(u64, Range<usize>)]
 
 #[test]
 fn prefixes_are_reused_at_every_length() {
-    let hybrids = [
+    let recurrent = [
+        "bailing_hybrid",
+        "bailing_moe_v3",
         "falcon_h1",
         "granitemoehybrid",
         "jamba",
+        "kimi_linear",
         "lfm2",
         "lfm2_moe",
         "nemotron_h",
@@ -64,7 +67,7 @@ fn prefixes_are_reused_at_every_length() {
         "qwen3_5_moe",
         "qwen3_next",
     ];
-    for name in ["llama_gqa", "gemma3_text_rotating", "mistral_window"].into_iter().chain(hybrids) {
+    for name in ["llama_gqa", "gemma3_text_rotating", "mistral_window"].into_iter().chain(recurrent) {
         let mut backend = backend(name);
         let needs_snapshot = backend.info().snapshot_bytes > 0;
         assert_eq!(needs_snapshot, name != "llama_gqa", "{name}");

@@ -288,9 +288,9 @@ fn traffic_on_windows() {
 
 #[test]
 fn traffic_on_recurrent_layers() {
-    let families = ["falcon_h1", "lfm2", "nemotron_h", "qwen3_next"].map(Fixture::read);
-    for fixture in [hybrid::fixture()].iter().chain(&families) {
-        Traffic::new(fixture, &LoadOptions::default(), 1e-4).run(40 * n_rounds());
+    Traffic::new(&hybrid::fixture(), &LoadOptions::default(), 1e-4).run(60 * n_rounds());
+    for name in ["bailing_hybrid", "falcon_h1", "jamba", "kimi_linear", "lfm2", "nemotron_h", "qwen3_next"] {
+        Traffic::new(&Fixture::read(name), &LoadOptions::default(), 1e-4).run(30 * n_rounds());
     }
 }
 

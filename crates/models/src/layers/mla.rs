@@ -62,6 +62,8 @@ pub struct Mla {
     rope: Rope,
     sdpa: Sdpa,
     kernels: Kernels,
+    /// To one number a head, whose sigmoid weighs what it attended (Qiu et al. 2025).
+    g_proj: Option<Linear>,
     o_proj: Linear,
 }
 
@@ -78,7 +80,7 @@ enum PerHead {
 }
 
 impl Mla {
-    /// Takes the projections; `rope` rotates the rotated part.
+    /// Takes the projections, `g_proj` where the checkpoint has it; `rope` rotates the rotated part.
     pub fn load(at: &At<'_, '_>, layout: MlaLayout, layer_idx: usize, rope: &Rope) -> LoadResult<Self> {
         let MlaLayout { n_hidden, n_heads, kv_lora_rank, qk_rope_head_dim, v_head_dim, bias, .. } = layout;
         let linear = |name, n_out, n_in, bias| Linear::load(at, Shape { name, n_out, n_in, bias });
@@ -93,6 +95,7 @@ impl Mla {
             },
         };
         let [embed_q, unembed_out] = heads(at, &layout)?;
+        let g_proj = at.has("g_proj.weight").then(|| linear("g_proj", n_heads, n_hidden, Bias::Absent)).transpose()?;
         Ok(Self {
             queries,
             kv_a_proj_with_mqa: linear("kv_a_proj_with_mqa", kv_lora_rank + qk_rope_head_dim, n_hidden, bias)?,
@@ -102,6 +105,7 @@ impl Mla {
             rope: rope.clone(),
             sdpa: Sdpa::new(layout.shape(), layer_idx, at.kernels()),
             kernels: at.kernels(),
+            g_proj,
             o_proj: linear("o_proj", n_hidden, n_heads * v_head_dim, bias)?,
             layout,
         })
@@ -130,7 +134,10 @@ impl Mla {
         let heads = Heads { qk: mx::concatenate(&[&queries, &key], 1)?, values: None };
         let out = self.sdpa.forward(&heads, pass)?;
         let out = mx::reshape(&out, &[t, n_heads, kv_lora_rank + qk_rope_head_dim])?;
-        let out = self.unembed_out.forward(&part(&out, 2, 0, kv_lora_rank)?)?;
+        let mut out = self.unembed_out.forward(&part(&out, 2, 0, kv_lora_rank)?)?;
+        if let Some(g_proj) = &self.g_proj {
+            out = mx::multiply(&out, &mx::expand_dims(&mx::sigmoid(&g_proj.forward(x)?)?, 2)?)?;
+        }
         self.o_proj.forward(&mx::reshape(&out, &[t, n_heads * v_head_dim])?)
     }
 }
