@@ -68,6 +68,17 @@ impl ConfigFile {
         file
     }
 
+    /// The file with the first of `names` that it has as its only name for that value.
+    pub fn with_one_name(&self, names: &[&str]) -> Self {
+        let mut file = self.clone();
+        if let Some(fields) = file.value.as_object_mut() {
+            let values: Vec<_> = names.iter().map(|name| fields.remove(*name)).collect();
+            let value = values.into_iter().flatten().find(|value| !value.is_null());
+            fields.extend(names.first().map(|name| (*name).to_owned()).zip(value));
+        }
+        file
+    }
+
     /// The family's own view of the file.
     pub fn parse<T: DeserializeOwned>(&self) -> LoadResult<T> {
         T::deserialize(&self.value).map_err(|error| self.error(&error.to_string()))
@@ -252,5 +263,45 @@ pub fn read_json(path: &Path) -> LoadResult<Value> {
         return Err(malformed(format!("{n_bytes} bytes are more than the {N_JSON_MAX} allowed")));
     }
     let text = std::fs::read(path).map_err(unreadable)?;
-    serde_json::from_slice(&text).map_err(|error| malformed(format!("it is not JSON: {error}")))
+    let parsed = serde_json::from_slice(&text).or_else(|error| {
+        // Python writes numbers that JSON does not have.
+        std::str::from_utf8(&text).ok().and_then(finite).map_or(Err(error), |text| serde_json::from_str(&text))
+    });
+    parsed.map_err(|error| malformed(format!("it is not JSON: {error}")))
 }
+
+/// JSON with `Infinity` as the largest number and `NaN` as null; `None` when there is neither outside of strings.
+fn finite(text: &str) -> Option<String> {
+    let (mut out, mut rest, mut n_found) = (String::with_capacity(text.len()), text, 0);
+    while let Some(at) = rest.find(['"', 'I', 'N']) {
+        let (before, from) = rest.split_at(at);
+        out.push_str(before);
+        let known = [("Infinity", "1.7976931348623157e308"), ("NaN", "null")];
+        if let Some((name, value)) = known.into_iter().find(|(name, _)| from.starts_with(name)) {
+            out.push_str(value);
+            n_found += 1;
+            rest = &from[name.len()..];
+            continue;
+        }
+        let len = if from.starts_with('"') { string_len(from) } else { 1 };
+        out.push_str(&from[..len]);
+        rest = &from[len..];
+    }
+    out.push_str(rest);
+    (n_found > 0).then_some(out)
+}
+
+/// Bytes of the string that `text` starts with, quotes included.
+fn string_len(text: &str) -> usize {
+    let mut is_escaped = false;
+    let end = text.char_indices().skip(1).find(|(_, c)| {
+        let is_end = *c == '"' && !is_escaped;
+        is_escaped = *c == '\\' && !is_escaped;
+        is_end
+    });
+    end.map_or(text.len(), |(at, _)| at + 1)
+}
+
+#[cfg(test)]
+#[path = "config_tests.rs"]
+mod tests;

@@ -18,6 +18,7 @@ mod ernie4_5;
 mod ernie4_5_moe;
 mod exaone4;
 mod experts;
+mod falcon_h1;
 mod gemma2;
 mod gemma3_text;
 mod gemma3n;
@@ -26,16 +27,20 @@ mod glm4;
 mod glm4_moe;
 mod gpt_oss;
 mod granite;
+mod granitemoehybrid;
 #[cfg(test)]
 #[path = "families/hybrid_tests.rs"]
 pub mod hybrid;
+mod jamba;
 mod kimi_linear;
 mod latent;
+mod lfm2;
 mod llama;
 mod llama4_text;
 mod minimax;
 mod ministral3;
 mod mixtral;
+mod nemotron_h;
 mod olmo2;
 mod olmo3;
 mod per_layer;
@@ -52,6 +57,7 @@ mod recurrent_tests;
 mod seed_oss;
 mod shared_kv;
 mod smollm3;
+mod stack;
 
 /// A loaded network: tokens in, logits out. Knows nothing of sampling, batching or devices.
 pub trait Model {
@@ -104,6 +110,7 @@ pub const FAMILIES: &[Family] = &[
     Family { name: "ernie4_5", aliases: &[], load: ernie4_5::load },
     Family { name: "ernie4_5_moe", aliases: &[], load: ernie4_5_moe::load },
     Family { name: "exaone4", aliases: &[], load: exaone4::load },
+    Family { name: "falcon_h1", aliases: &[], load: falcon_h1::load },
     Family { name: "gemma2", aliases: &[], load: gemma2::load },
     Family { name: "gemma3_text", aliases: &[], load: gemma3_text::load },
     Family { name: "gemma3n", aliases: &["gemma3n_text"], load: gemma3n::load },
@@ -117,13 +124,18 @@ pub const FAMILIES: &[Family] = &[
     Family { name: "glm4_moe_lite", aliases: &[], load: deepseek::load },
     Family { name: "gpt_oss", aliases: &[], load: gpt_oss::load },
     Family { name: "granite", aliases: &[], load: granite::load },
+    Family { name: "granitemoehybrid", aliases: &[], load: granitemoehybrid::load },
+    Family { name: "jamba", aliases: &[], load: jamba::load },
     Family { name: "kimi_linear", aliases: &[], load: kimi_linear::load },
+    Family { name: "lfm2", aliases: &[], load: lfm2::load },
+    Family { name: "lfm2_moe", aliases: &[], load: lfm2::load },
     Family { name: "llama", aliases: &["mistral"], load: llama::load },
     Family { name: "llama4_text", aliases: &["llama4"], load: llama4_text::load },
     Family { name: "minimax", aliases: &[], load: minimax::load },
     Family { name: "ministral3", aliases: &[], load: ministral3::load },
     Family { name: "mistral4", aliases: &[], load: deepseek::load },
     Family { name: "mixtral", aliases: &[], load: mixtral::load },
+    Family { name: "nemotron_h", aliases: &[], load: nemotron_h::load },
     Family { name: "olmo2", aliases: &[], load: olmo2::load },
     Family { name: "olmo3", aliases: &[], load: olmo3::load },
     Family { name: "phi", aliases: &[], load: phi::load },

@@ -247,8 +247,10 @@ impl At<'_, '_> {
     /// A tensor of `n` floats, whatever its shape, as `[n]`.
     pub fn vector(&self, name: &str, n: i32) -> LoadResult<Array> {
         let name = self.at(name).path;
-        let shape = self.weights.tensors.borrow().get(&name).map(|array| array.shape().to_vec());
-        let shape = shape.filter(|shape| shape.iter().map(|n| i64::from(*n)).product::<i64>() == i64::from(n));
+        let shape = self
+            .weights
+            .shape(&name)
+            .filter(|shape| shape.iter().map(|n| i64::from(*n)).product::<i64>() == i64::from(n));
         let array = self.weights.root().floats(&name, &shape.unwrap_or(vec![n]))?;
         self.keep(mx::reshape(&array, &[n])?)
     }

@@ -309,6 +309,189 @@ def gemma2(config):
     return dense(config, norms, "norm_zero", [])
 
 
+def state_space(config, names, biases=(), norm=True, filters="published"):
+    """Mamba 2's tensors. `names`: of the config's heads, head size, groups, state size and taps. `biases`: which have one."""
+    heads, size, groups, state, taps = [config[name] for name in names]
+    hidden, inner = config["hidden_size"], heads * size
+    mixed = inner + 2 * groups * state
+    conv = [mixed, 1, taps] if filters == "published" else [mixed, taps, 1]
+    shapes = {"in_proj": [inner + mixed + heads, hidden], "conv1d": conv, "out_proj": [hidden, inner]}
+    out = [(f"{name}.weight", shape, "matrix") for name, shape in shapes.items()]
+    out += [(f"{name}.bias", shapes[name][:1], "bias") for name in biases]
+    out += [("A_log", [heads], "decay"), ("D", [heads], "norm"), ("dt_bias", [heads], "bias")]
+    return out + ([("norm.weight", [inner], "norm")] if norm else [])
+
+
+def attention(config, biases=False):
+    """Attention's tensors."""
+    hidden, q = config["hidden_size"], config["num_attention_heads"] * head_dim(config)
+    kv = config["num_key_value_heads"] * head_dim(config)
+    shapes = {"q_proj": [q, hidden], "k_proj": [kv, hidden], "v_proj": [kv, hidden], "o_proj": [hidden, q]}
+    out = [(f"{name}.weight", shape, "matrix") for name, shape in shapes.items()]
+    return out + ([(f"{name}.bias", shape[:1], "bias") for name, shape in shapes.items()] if biases else [])
+
+
+def plain(at, hidden, inner, bias=False):
+    """A feed-forward part without a gate below `at`."""
+    shapes = {"up_proj": [inner, hidden], "down_proj": [hidden, inner]}
+    out = [(f"{at}{name}.weight", shape, "matrix") for name, shape in shapes.items()]
+    return out + ([(f"{at}{name}.bias", shape[:1], "bias") for name, shape in shapes.items()] if bias else [])
+
+
+def below(at, tensors):
+    return [(f"{at}.{name}", shape, kind) for name, shape, kind in tensors]
+
+
+def ends(config, embedding, norm):
+    """What is around the layers, under the family's names."""
+    vocab, hidden = config["vocab_size"], config["hidden_size"]
+    out = [(f"{embedding}.weight", [vocab, hidden], "matrix"), (f"{norm}.weight", [hidden], "norm")]
+    return out + ([] if config["tie_word_embeddings"] else [("lm_head.weight", [vocab, hidden], "matrix")])
+
+
+def nemotron_h(config):
+    hidden, has_bias = config["hidden_size"], config["mlp_bias"]
+    names = ["mamba_num_heads", "mamba_head_dim", "n_groups", "ssm_state_size", "conv_kernel"]
+
+    def experts():
+        n, inner = config["n_routed_experts"], config["moe_intermediate_size"]
+        latent = config.get("moe_latent_size")
+        out = [("gate.weight", [n, hidden], "matrix"), ("gate.e_score_correction_bias", [n], "bias")]
+        for expert in range(n):
+            out += plain(f"experts.{expert}.", latent or hidden, inner)
+        if latent:
+            shapes = {"fc1_latent_proj": [latent, hidden], "fc2_latent_proj": [hidden, latent]}
+            out += [(f"{name}.weight", shape, "matrix") for name, shape in shapes.items()]
+            out += [(f"{name}.bias", shape[:1], "bias") for name, shape in shapes.items()] if has_bias else []
+        return out + plain("shared_experts.", hidden, config["moe_shared_expert_intermediate_size"], has_bias)
+
+    biases = ["conv1d"] * config["use_conv_bias"] + ["in_proj", "out_proj"] * config["mamba_proj_bias"]
+    parts = {
+        "M": lambda: state_space(config, names, biases),
+        "*": lambda: attention(config, config["attention_bias"]),
+        "-": lambda: plain("", hidden, config["intermediate_size"], has_bias),
+        "E": experts,
+    }
+    words = {"mamba": "M", "attention": "*", "mlp": "-", "moe": "E"}
+    kinds = config.get("hybrid_override_pattern") or [words[word] for word in config["layers_block_type"]]
+    out = ends(config, "backbone.embeddings", "backbone.norm_f")
+    for layer, kind in enumerate(kinds):
+        at = f"backbone.layers.{layer}"
+        out += below(f"{at}.mixer", parts[kind]()) + [(f"{at}.norm.weight", [hidden], "norm")]
+    # A head that predicts the token after the next, which the decoder drops.
+    return out + [("mtp.layers.0.eh_proj.weight", [hidden, hidden], "matrix")]
+
+
+def granitemoehybrid(config):
+    """As published: gate and up joined."""
+    hidden, inner, n = config["hidden_size"], config["intermediate_size"], config.get("num_local_experts")
+    names = ["mamba_n_heads", "mamba_d_head", "mamba_n_groups", "mamba_d_state", "mamba_d_conv"]
+    biases = ["conv1d"] * config.get("mamba_conv_bias", True) + ["in_proj", "out_proj"] * config.get("mamba_proj_bias", False)
+    shared = config["shared_intermediate_size"]
+    out = ends(config, "model.embed_tokens", "model.norm")
+    for layer, kind in enumerate(config["layer_types"]):
+        at = f"model.layers.{layer}"
+        if kind == "mamba":
+            out += below(f"{at}.mamba", state_space(config, names, biases))
+        else:
+            out += below(f"{at}.self_attn", attention(config, config["attention_bias"]))
+        joined = {"shared_mlp.input_linear": [2 * shared, hidden], "shared_mlp.output_linear": [hidden, shared]}
+        if n:
+            joined["block_sparse_moe.input_linear"] = [n, 2 * inner, hidden]
+            joined["block_sparse_moe.output_linear"] = [n, hidden, inner]
+            joined["block_sparse_moe.router.layer"] = [n, hidden]
+        out += [(f"{at}.{name}.weight", shape, "matrix") for name, shape in joined.items()]
+        out += [(f"{at}.{name}.weight", [hidden], "norm") for name in PRE_NORMS]
+    return out
+
+
+def falcon_h1(config):
+    hidden = config["hidden_size"]
+    names = ["mamba_n_heads", "mamba_d_head", "mamba_n_groups", "mamba_d_state", "mamba_d_conv"]
+    biases = ["conv1d"] * config["mamba_conv_bias"] + ["in_proj"] * config["mamba_proj_bias"]
+    biases += ["out_proj"] * config["projectors_bias"]
+    filters = "converted" if config.get("is_converted") else "published"
+    out = ends(config, "model.embed_tokens", "model.final_layernorm")
+    for layer in range(config["num_hidden_layers"]):
+        at = f"model.layers.{layer}"
+        out += below(f"{at}.mamba", state_space(config, names, biases, config["mamba_rms_norm"], filters))
+        out += below(f"{at}.self_attn", attention(config, config["attention_bias"]))
+        feed_forward = gated("feed_forward", hidden, config["intermediate_size"])
+        out += below(at, feed_forward)
+        if config["mlp_bias"]:
+            out += [(f"{at}.{name.removesuffix('weight')}bias", shape[:1], "bias") for name, shape, _ in feed_forward]
+        out += [(f"{at}.{name}.weight", [hidden], "norm") for name in ("input_layernorm", "pre_ff_layernorm")]
+    return out
+
+
+def jamba(config):
+    hidden, n = config["hidden_size"], config["num_experts"]
+    inner, state, taps = hidden * config["mamba_expand"], config["mamba_d_state"], config["mamba_d_conv"]
+    rank = -(-hidden // 16) if config["mamba_dt_rank"] == "auto" else config["mamba_dt_rank"]
+    kinds = config.get("layers_block_type")
+
+    def mamba():
+        shapes = {"in_proj": [2 * inner, hidden], "conv1d": [inner, 1, taps], "x_proj": [rank + 2 * state, inner]}
+        shapes |= {"dt_proj": [inner, rank], "out_proj": [hidden, inner]}
+        biases = ["dt_proj"] + ["conv1d"] * config["mamba_conv_bias"] + ["in_proj", "out_proj"] * config["mamba_proj_bias"]
+        out = [(f"{name}.weight", shape, "matrix") for name, shape in shapes.items()]
+        out += [(f"{name}.bias", shapes[name][:1], "bias") for name in biases]
+        norms = {"dt": rank, "b": state, "c": state}
+        out += [(f"{name}_layernorm.weight", [size], "norm") for name, size in norms.items()]
+        return out + [("A_log", [inner, state], "decay"), ("D", [inner], "norm")]
+
+    out = ends(config, "model.embed_tokens", "model.final_layernorm")
+    for layer in range(config["num_hidden_layers"]):
+        at = f"model.layers.{layer}"
+        attends = kinds[layer] == "attention" if kinds else layer % config["attn_layer_period"] == config["attn_layer_offset"]
+        out += below(f"{at}.self_attn", attention(config)) if attends else below(f"{at}.mamba", mamba())
+        if n > 1 and layer % config["expert_layer_period"] == config["expert_layer_offset"]:
+            out.append((f"{at}.feed_forward.router.weight", [n, hidden], "matrix"))
+            out += apart(f"{at}.feed_forward", n, hidden, config["intermediate_size"])
+        else:
+            out += gated(f"{at}.feed_forward", hidden, config["intermediate_size"])
+        out += [(f"{at}.{name}.weight", [hidden], "norm") for name in ("input_layernorm", "pre_ff_layernorm")]
+    return out
+
+
+def lfm2(config):
+    """As published: short names for the MLP, a convolution where a layer does not attend."""
+    hidden, taps, bias = config["hidden_size"], config["conv_L_cache"], config["conv_bias"]
+    q, kv = [n * head_dim(config) for n in (config["num_attention_heads"], config["num_key_value_heads"])]
+    inner = config.get("block_ff_dim") or config["intermediate_size"]
+    if config.get("block_auto_adjust_ff_dim"):
+        inner = int(config["block_ffn_dim_multiplier"] * int(2 * inner / 3))
+        inner = -(-inner // config["block_multiple_of"]) * config["block_multiple_of"]
+
+    def names(layer):
+        attends = layer in config["full_attn_idxs"] if "full_attn_idxs" in config else config["layer_types"][layer] == "full_attention"
+        if attends:
+            shapes = {"q_proj": [q, hidden], "k_proj": [kv, hidden], "v_proj": [kv, hidden], "out_proj": [hidden, q]}
+            out = [(f"self_attn.{name}.weight", shape, "matrix") for name, shape in shapes.items()]
+            return out + [(f"self_attn.{name}_layernorm.weight", [head_dim(config)], "norm") for name in "qk"]
+        shapes = {"in_proj": [3 * hidden, hidden], "out_proj": [hidden, hidden], "conv": [hidden, 1, taps]}
+        out = [(f"conv.{name}.weight", shape, "matrix") for name, shape in shapes.items()]
+        return out + ([(f"conv.{name}.bias", shape[:1], "bias") for name, shape in shapes.items()] if bias else [])
+
+    def feed_forward(layer):
+        if config["model_type"] == "lfm2" or layer < config["num_dense_layers"]:
+            return renamed(gated("feed_forward", hidden, inner))
+        n = config["num_experts"]
+        out = [("feed_forward.gate.weight", [n, hidden], "matrix")]
+        if config["use_expert_bias"]:
+            out.append(("feed_forward.expert_bias", [n], "bias"))
+        return out + apart("feed_forward", n, hidden, config["moe_intermediate_size"], W123)
+
+    def renamed(tensors):
+        return [(".".join(W123.get(part, part) for part in name.split(".")), shape, kind) for name, shape, kind in tensors]
+
+    out = [("model.embed_tokens.weight", [config["vocab_size"], hidden], "matrix"), ("model.embedding_norm.weight", [hidden], "norm")]
+    for layer in range(config["num_hidden_layers"]):
+        parts = names(layer) + feed_forward(layer) + [(f"{name}_norm.weight", [hidden], "norm") for name in ("operator", "ffn")]
+        out += [(f"model.layers.{layer}.{name}", shape, kind) for name, shape, kind in parts]
+    return out
+
+
 def delta_net(config, fused):
     """Linear attention's tensors below a layer, its inward projections in two or in four."""
     hidden, published = config["hidden_size"], config.get("published")
@@ -457,6 +640,7 @@ FAMILIES = {
     "deepseek_v2": deepseek,
     "deepseek_v3": deepseek,
     "deepseek_v32": deepseek,
+    "falcon_h1": falcon_h1,
     "gemma2": gemma2,
     "glm4_moe_lite": deepseek,
     "glm_moe_dsa": deepseek,
@@ -472,7 +656,11 @@ FAMILIES = {
     "glm4": glm4,
     "glm4_moe": glm4_moe,
     "granite": llama,
+    "granitemoehybrid": granitemoehybrid,
+    "jamba": jamba,
     "kimi_linear": kimi_linear,
+    "lfm2": lfm2,
+    "lfm2_moe": lfm2,
     "llama": llama,
     "minimax": minimax,
     "ministral3": llama,
@@ -480,6 +668,7 @@ FAMILIES = {
     "mistral3": text_tower,
     "mistral4": deepseek,
     "mixtral": mixtral,
+    "nemotron_h": nemotron_h,
     "olmo2": olmo,
     "olmo3": olmo,
     "phi": phi,

@@ -200,6 +200,63 @@ def kimi_linear(**changes):
 STRETCHED = {**YARN, "rope_type": None, "type": "yarn", "mscale": 1.0, "mscale_all_dim": 0.7}
 STRETCHED = {key: value for key, value in STRETCHED.items() if value is not None}
 
+
+
+# Long enough for several chunks of state space.
+CHUNKS = {"lengths": [5, 9, 140], "n_decode": 3}
+
+
+def nemotron_h(**changes):
+    sizes = {"mamba_num_heads": 6, "mamba_head_dim": 8, "n_groups": 2, "ssm_state_size": 10, "conv_kernel": 4}
+    biases = {"attention_bias": False, "mlp_bias": False, "mamba_proj_bias": False, "use_bias": False, "use_conv_bias": True}
+    experts = {"n_routed_experts": 8, "num_experts_per_tok": 3, "moe_intermediate_size": 24, "norm_topk_prob": True}
+    more = {"n_shared_experts": 1, "moe_shared_expert_intermediate_size": 40, "n_group": 1, "topk_group": 1, "routed_scaling_factor": 1.7}
+    some = {"num_hidden_layers": None, "rms_norm_eps": None, "layer_norm_epsilon": 1e-5, "rope_theta": None}
+    return base("nemotron_h", **{**GROUPED, **sizes, **biases, **experts, **more, **some, **changes})
+
+
+def granitemoehybrid(**changes):
+    sizes = {"mamba_n_heads": 4, "mamba_d_head": 12, "mamba_n_groups": 1, "mamba_d_state": 8, "mamba_d_conv": 4}
+    biases = {"attention_bias": False, "mamba_proj_bias": False, "mamba_conv_bias": True}
+    factors = {"attention_multiplier": 0.4, "embedding_multiplier": 12.0, "residual_multiplier": 0.22, "logits_scaling": 0.7}
+    heads = {"num_attention_heads": 4, "num_key_value_heads": 2, "tie_word_embeddings": True, "num_hidden_layers": 3}
+    return base("granitemoehybrid", **{**sizes, **biases, **factors, **heads, **changes})
+
+
+def falcon_h1(**changes):
+    sizes = {"mamba_n_heads": 4, "mamba_d_head": 12, "mamba_d_ssm": 48, "mamba_n_groups": 1, "mamba_d_state": 8, "mamba_d_conv": 4}
+    biases = {"attention_bias": False, "mlp_bias": False, "projectors_bias": False, "mamba_proj_bias": False, "mamba_conv_bias": True}
+    norms = {"mamba_rms_norm": False, "mamba_norm_before_gate": False, "rope_theta": 1e11}
+    factors = {
+        "embedding_multiplier": 3.0,
+        "lm_head_multiplier": 1.4,
+        "attention_in_multiplier": 0.7,
+        "attention_out_multiplier": 0.9,
+        "key_multiplier": 0.4,
+        "mlp_multipliers": [0.9, 0.6],
+        "ssm_in_multiplier": 1.2,
+        "ssm_out_multiplier": 0.8,
+        "ssm_multipliers": [0.35, 0.6, 0.8, 0.5, 0.7],
+    }
+    return base("falcon_h1", **{**GROUPED, **sizes, **biases, **norms, **factors, **changes})
+
+
+def jamba(**changes):
+    sizes = {"mamba_d_conv": 4, "mamba_d_state": 6, "mamba_expand": 2, "mamba_dt_rank": "auto"}
+    biases = {"mamba_proj_bias": False, "mamba_conv_bias": True}
+    layers = {"attn_layer_period": 3, "attn_layer_offset": 1, "expert_layer_period": 2, "expert_layer_offset": 1}
+    experts = {"num_experts": 5, "num_experts_per_tok": 2, "num_hidden_layers": 4}
+    heads = {"num_attention_heads": 4, "num_key_value_heads": 2}
+    return base("jamba", **{**heads, **sizes, **biases, **layers, **experts, **changes})
+
+
+def lfm2(model_type="lfm2", **changes):
+    sizes = {"block_dim": 48, "conv_L_cache": 3, "num_attention_heads": 4, "num_key_value_heads": 2, "num_hidden_layers": 3}
+    some = {"conv_bias": False, "norm_eps": 1e-5, "rms_norm_eps": None, "rope_theta": 1000.0, "tie_word_embeddings": True}
+    adjusting = {"block_auto_adjust_ff_dim": False, "block_ffn_dim_multiplier": 1.0, "block_multiple_of": 32}
+    return base(model_type, **{**sizes, **some, **(adjusting if model_type == "lfm2" else {}), **changes})
+
+
 MORE = {
     "bailing_hybrid": fixture(
         "lightning attention of heads that are no power of two, then latent attention; biases, groups of experts",
@@ -263,6 +320,130 @@ MORE = {
         base("glm4_moe_lite", **{**LATENT, "n_group": 1, "topk_group": 1, "n_shared_experts": 1}, q_lora_rank=20, heads_apart=True),
         run=EXPERTS,
         unlike=[{"routed_scaling_factor": 1.0}],
+    ),
+    "nemotron_h": fixture(
+        "a part a layer: state space in groups, attention that does not rotate, feed-forward, experts in groups",
+        nemotron_h(hybrid_override_pattern="M*-ME", n_group=4, topk_group=2, time_step_limit=[0.6, 0.8]),
+        run=CHUNKS,
+        unlike=[{"topk_group": 4}, {"routed_scaling_factor": 1.0}, {"time_step_limit": [0.0, 100.0]}],
+    ),
+    "nemotron_h_latent": fixture(
+        "layers as words, biases everywhere, experts on a smaller vector",
+        nemotron_h(
+            layers_block_type=["moe", "mamba", "attention", "mlp"],
+            n_groups=1,
+            attention_bias=True,
+            mlp_bias=True,
+            mamba_proj_bias=True,
+            use_conv_bias=False,
+            moe_latent_size=20,
+        ),
+        run=EXPERTS,
+    ),
+    "granitemoehybrid": fixture(
+        "state space and attention before experts and what all tokens share, factors as Granite has them",
+        granitemoehybrid(
+            layer_types=["mamba", "attention", "mamba"],
+            position_embedding_type="rope",
+            num_local_experts=5,
+            num_experts_per_tok=2,
+            shared_intermediate_size=40,
+            time_step_limit=[0.001, 100.0],
+        ),
+        run=CHUNKS,
+        unlike=[{"num_experts_per_tok": 3}, {"position_embedding_type": "nope"}, {"residual_multiplier": 1.0}],
+    ),
+    "granitemoehybrid_dense": fixture(
+        "dense, attention that does not rotate, two groups of heads, biases elsewhere",
+        granitemoehybrid(
+            layer_types=["attention", "mamba", "mamba"],
+            position_embedding_type="nope",
+            num_local_experts=0,
+            shared_intermediate_size=80,
+            mamba_n_groups=2,
+            mamba_proj_bias=True,
+            mamba_conv_bias=False,
+            attention_bias=True,
+            tie_word_embeddings=False,
+            time_step_limit=[0.001, 100.0],
+        ),
+    ),
+    "falcon_h1": fixture(
+        "state space beside attention, a factor on everything as published, keys and values too (mlx-lm drops theirs)",
+        falcon_h1(tie_word_embeddings=True, mamba_rms_norm=True),
+        run=CHUNKS,
+        unlike=[{"key_multiplier": 1.0}, {"ssm_multipliers": [1.0, 0.6, 0.8, 0.5, 0.7]}, {"ssm_out_multiplier": 1.0}],
+    ),
+    "falcon_h1_converted": fixture(
+        "as MLX conversions have it, factors in the weights; gated after its norm, biases",
+        falcon_h1(
+            is_converted=True,
+            tie_word_embeddings=True,
+            attention_bias=True,
+            mlp_bias=True,
+            mamba_proj_bias=True,
+            projectors_bias=True,
+            mamba_rms_norm=True,
+            mamba_norm_before_gate=True,
+            rope_theta=10000.0,
+        ),
+        unlike=[{"mamba_norm_before_gate": False}],
+    ),
+    "falcon_h1_groups": fixture(
+        "two groups of heads, the gate alone, an output layer of its own",
+        falcon_h1(mamba_n_groups=2, mamba_conv_bias=False),
+    ),
+    "jamba": fixture(
+        "Mamba, attention in one of three layers, experts in one of two, weighed as the authors do (mlx-lm has them sum to 1)",
+        jamba(),
+        run=CHUNKS,
+        unlike=[{"num_experts_per_tok": 3}],
+    ),
+    "jamba_dense": fixture(
+        "layers as words, dense, biases on other projections",
+        jamba(
+            layers_block_type=["attention", "mamba", "mamba"],
+            num_hidden_layers=3,
+            num_experts=1,
+            mamba_dt_rank=5,
+            mamba_proj_bias=True,
+            mamba_conv_bias=False,
+            tie_word_embeddings=True,
+        ),
+    ),
+    "lfm2": fixture(
+        "gated short convolutions with biases, attention in one layer, norms on its heads",
+        lfm2(conv_bias=True, block_ff_dim=80, full_attn_idxs=[1]),
+        unlike=[{"rope_theta": 100.0}],
+    ),
+    "lfm2_adjusted": fixture(
+        "an inner size that is made from others, layers and RoPE as transformers 5 writes them",
+        lfm2(
+            layer_types=["full_attention", "conv", "conv"],
+            block_ff_dim=99,
+            block_auto_adjust_ff_dim=True,
+            block_ffn_dim_multiplier=1.3,
+            block_multiple_of=32,
+            conv_L_cache=4,
+            rope_theta=None,
+            rope_parameters={"rope_theta": 5000.0, "rope_type": "default"},
+        ),
+    ),
+    "lfm2_moe": fixture(
+        "convolutions, then experts after a dense layer, a correction of picks",
+        lfm2(
+            "lfm2_moe",
+            layer_types=["conv", "full_attention", "conv"],
+            num_dense_layers=1,
+            num_experts=6,
+            num_experts_per_tok=2,
+            moe_intermediate_size=24,
+            norm_topk_prob=True,
+            use_expert_bias=True,
+            routed_scaling_factor=1.5,
+        ),
+        run=EXPERTS,
+        unlike=[{"num_experts_per_tok": 3}, {"norm_topk_prob": False}, {"routed_scaling_factor": 1.0}],
     ),
     "gemma2": fixture(
         "bounded scores and logits, norms around each part (no window reaches: mlx-lm has none)",

@@ -140,6 +140,28 @@ def correct_routing(model):
             layer.mlp = AuthorsRouting(layer.mlp, recipe.tensor(name, [1, n], "bias"))
 
 
+def scale_keys(model, config):
+    """Falcon H1's keys and values as its authors scale them as published."""
+    for layer in model.layers:
+        attention = layer.self_attn
+        attention.k_proj.weight = attention.k_proj.weight * config["key_multiplier"]
+        attention.v_proj.weight = attention.v_proj.weight * config["attention_in_multiplier"]
+
+
+class PlainRouting:
+    """Jamba's experts as its authors weigh them: by a softmax over all of them."""
+
+    def __init__(self, moe):
+        self.moe = moe
+
+    def __call__(self, x):
+        weights = mx.softmax(self.moe.router(x).astype(mx.float32), axis=-1)
+        k = self.moe.num_experts_per_tok
+        picked = mx.argpartition(-weights, kth=k - 1, axis=-1)[..., :k]
+        y = self.moe.switch_mlp(x, picked) * mx.take_along_axis(weights, picked, axis=-1)[..., None]
+        return y.sum(axis=-2)
+
+
 class Reference:
     """One loaded checkpoint. `logits(ids, split)` prefills `ids[:split]`, then decodes the rest one by one."""
 
@@ -155,6 +177,12 @@ class Reference:
         mx.eval(self.model.parameters())
         if reference["model_type"] == "ernie4_5_moe":
             correct_routing(self.model)
+        if reference["model_type"] == "jamba":
+            for layer in self.model.layers:
+                if hasattr(layer.feed_forward, "switch_mlp"):
+                    layer.feed_forward = PlainRouting(layer.feed_forward)
+        if reference["model_type"] == "falcon_h1" and not reference.get("is_converted"):
+            scale_keys(self.model, reference)
         self.window = reference.get("sliding_window") if reference["model_type"] == "mistral" else None
         self.longrope = None
         if (reference.get("rope_scaling") or {}).get("rope_type") == "longrope":

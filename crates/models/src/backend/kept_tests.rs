@@ -53,7 +53,20 @@ fn keep(backend: &mut MlxBackend, id: SequenceId, blocks: &[(u64, Range<usize>)]
 
 #[test]
 fn prefixes_are_reused_at_every_length() {
-    let recurrent = ["bailing_hybrid", "bailing_moe_v3", "kimi_linear", "qwen3_next", "qwen3_5", "qwen3_5_moe"];
+    let recurrent = [
+        "bailing_hybrid",
+        "bailing_moe_v3",
+        "falcon_h1",
+        "granitemoehybrid",
+        "jamba",
+        "kimi_linear",
+        "lfm2",
+        "lfm2_moe",
+        "nemotron_h",
+        "qwen3_5",
+        "qwen3_5_moe",
+        "qwen3_next",
+    ];
     for name in ["llama_gqa", "gemma3_text_rotating", "mistral_window"].into_iter().chain(recurrent) {
         let mut backend = backend(name);
         let needs_snapshot = backend.info().snapshot_bytes > 0;

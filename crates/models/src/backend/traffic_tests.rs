@@ -293,7 +293,7 @@ fn traffic_on_windows() {
 #[test]
 fn traffic_on_recurrent_layers() {
     Traffic::new(&hybrid::fixture(), &LoadOptions::default(), 1e-4).run(60 * n_rounds());
-    for name in ["bailing_hybrid", "kimi_linear", "qwen3_next"] {
+    for name in ["bailing_hybrid", "falcon_h1", "jamba", "kimi_linear", "lfm2", "nemotron_h", "qwen3_next"] {
         Traffic::new(&Fixture::read(name), &LoadOptions::default(), 1e-4).run(30 * n_rounds());
     }
 }

@@ -93,7 +93,9 @@ fn rotating_caches_take_rejected_drafts_back() {
 
 #[test]
 fn recurrent_state_takes_rejected_drafts_back() {
-    for name in ["bailing_hybrid", "kimi_linear", "qwen3_next", "qwen3_5", "qwen3_5_moe_affine4_g32"] {
+    let families =
+        ["bailing_hybrid", "falcon_h1", "jamba", "kimi_linear", "lfm2", "nemotron_h", "qwen3_next", "qwen3_5"];
+    for name in families.into_iter().chain(["qwen3_5_moe_affine4_g32"]) {
         check(name, 40);
     }
 }

@@ -50,6 +50,7 @@ impl Experts {
             weighed: Weighed::Output,
             stacked: "switch_mlp",
             shared: None,
+            latent: None,
         })
     }
 }

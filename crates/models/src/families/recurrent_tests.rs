@@ -12,7 +12,20 @@ use crate::weights::{Compute, Kernels, PackedWeights, WeightFiles};
 
 use super::Model;
 
-const NAMES: &[&str] = &["bailing_hybrid", "bailing_moe_v3", "kimi_linear", "qwen3_next", "qwen3_5", "qwen3_5_moe"];
+const NAMES: &[&str] = &[
+    "bailing_hybrid",
+    "bailing_moe_v3",
+    "falcon_h1",
+    "granitemoehybrid",
+    "jamba",
+    "kimi_linear",
+    "lfm2",
+    "lfm2_moe",
+    "nemotron_h",
+    "qwen3_5",
+    "qwen3_5_moe",
+    "qwen3_next",
+];
 
 fn model(name: &str, kernels: Kernels) -> Box<dyn Model> {
     let dir = tempfile::tempdir().unwrap();

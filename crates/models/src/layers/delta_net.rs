@@ -54,7 +54,7 @@ impl DeltaNet {
         let names = ["in_proj_qkv", "in_proj_z", "in_proj_b", "in_proj_a"];
         let shape = |name, n_out, n_in| Shape { name, n_out, n_in, bias: Bias::Absent };
         let inward = names.into_iter().zip(layout.n_parts()).map(|(name, n_out)| shape(name, n_out, n_hidden));
-        let conv = ShortConv::load(&at.at("conv1d"), [n_qkv, n_taps])?;
+        let conv = ShortConv::load(&at.at("conv1d"), [n_qkv, n_taps], Bias::Absent)?;
         let decay = Decay::load(at, heads.n_v_heads, 1)?;
         Ok(Self {
             layout,

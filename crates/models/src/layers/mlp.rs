@@ -1,4 +1,4 @@
-//! Gated feed-forward (Shazeer 2020).
+//! Feed-forward, gated (Shazeer 2020) or plain.
 
 use serde::Deserialize;
 
@@ -20,6 +20,9 @@ pub enum Activation {
     /// Gaussian error linear unit.
     #[serde(rename = "gelu")]
     Gelu,
+    /// `max(x, 0)^2` (So et al. 2021).
+    #[serde(rename = "relu2")]
+    Relu2,
 }
 
 /// What differs between decoders.
@@ -116,6 +119,28 @@ fn above(x: &Array, n_deviations: f32) -> Result<Array> {
     mx::maximum(&rest, &mx::cast(&mx::scalar(0.0), x.dtype())?)
 }
 
+/// `down(act(up(x)))`.
+pub struct PlainMlp {
+    up_proj: Linear,
+    down_proj: Linear,
+    activation: Activation,
+}
+
+impl PlainMlp {
+    /// Takes `up_proj` and `down_proj`; `sizes` are the hidden and the inner one.
+    pub fn load(at: &At<'_, '_>, sizes: [i32; 2], bias: Bias, activation: Activation) -> LoadResult<Self> {
+        let [n_hidden, n_inner] = sizes;
+        let up_proj = Linear::load(at, Shape { name: "up_proj", n_out: n_inner, n_in: n_hidden, bias })?;
+        let down_proj = Linear::load(at, Shape { name: "down_proj", n_out: n_hidden, n_in: n_inner, bias })?;
+        Ok(Self { up_proj, down_proj, activation })
+    }
+
+    /// `[T, hidden]` to `[T, hidden]`.
+    pub fn forward(&self, x: &Array) -> Result<Array> {
+        self.down_proj.forward(&self.activation.apply(&self.up_proj.forward(x)?)?)
+    }
+}
+
 impl Activation {
     /// Elementwise.
     pub fn apply(self, x: &Array) -> Result<Array> {
@@ -129,6 +154,7 @@ impl Activation {
                 let u = mx::multiply(x, &mx::add(&cubic, &number(scale)?)?)?;
                 mx::gated(x, &u)
             }
+            Activation::Relu2 => mx::square(&mx::maximum(x, &number(0.0)?)?),
             Activation::Gelu => {
                 let erf = mx::erf(&mx::multiply(x, &number(std::f32::consts::FRAC_1_SQRT_2)?)?)?;
                 mx::multiply(&mx::multiply(x, &number(0.5)?)?, &mx::add(&erf, &number(1.0)?)?)

@@ -10,8 +10,8 @@ mod experts;
 mod router;
 
 use experts::Experts;
-use router::Router;
 pub use router::{Groups, RouterLayout, Scoring};
+use router::{Picked, Router};
 
 /// What differs between families.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +36,19 @@ pub struct MoeLayout {
     pub stacked: &'static str,
     /// The part that every token takes; `None` = there is none.
     pub shared: Option<Shared>,
+    /// What experts take instead of the residual stream; `None` = that.
+    pub latent: Option<Latent>,
+}
+
+/// A smaller vector that experts work on.
+#[derive(Clone, Copy, Debug)]
+pub struct Latent {
+    /// Its size.
+    pub n: usize,
+    /// Names of the projections to it and back.
+    pub names: [&'static str; 2],
+    /// Of both.
+    pub bias: Bias,
 }
 
 /// What an expert's weight multiplies.
@@ -59,6 +72,8 @@ pub enum Glu {
         /// Largest gate, and largest magnitude of up.
         limit: f32,
     },
+    /// `act(up)`, without a gate.
+    Ungated(Activation),
 }
 
 /// The part that every token takes.
@@ -78,6 +93,7 @@ pub struct Moe {
     experts: Experts,
     weighed: Weighed,
     shared: Option<(GatedMlp, Option<Linear>)>,
+    latent: Option<[Linear; 2]>,
 }
 
 impl Moe {
@@ -91,11 +107,17 @@ impl Moe {
             let one = |name| Linear::load(&at, Shape { name, n_out: 1, n_in: n_hidden, bias: Bias::Absent });
             Ok((mlp, shared.gate.map(one).transpose()?))
         });
+        let latent = layout.latent.map(|Latent { n, names: [inward, outward], bias }| -> LoadResult<_> {
+            let inward = Linear::load(&at, Shape { name: inward, n_out: n as i32, n_in: n_hidden, bias })?;
+            Ok([inward, Linear::load(&at, Shape { name: outward, n_out: n_hidden, n_in: n as i32, bias })?])
+        });
+        let n_taken = layout.latent.map_or(n_hidden, |latent| latent.n as i32);
         Ok(Self {
             router: Router::load(&at, [n_hidden, layout.n_experts as i32], layout.router)?,
-            experts: Experts::load(&at, n_hidden, layout)?,
+            experts: Experts::load(&at, n_taken, layout)?,
             weighed: layout.weighed,
             shared: shared.transpose()?,
+            latent: latent.transpose()?,
         })
     }
 
@@ -107,15 +129,10 @@ impl Moe {
     /// The same with experts picked by `by`, `[T, hidden]`.
     pub fn forward_by(&self, by: &Array, x: &Array) -> Result<Array> {
         let picked = self.router.pick(by)?;
-        let weights = mx::cast(&picked.weights, x.dtype())?;
-        let y = match self.weighed {
-            Weighed::Input => self.experts.forward(&mx::multiply(x, &weights)?, &picked.experts)?,
-            Weighed::Output => {
-                let y = self.experts.forward(x, &picked.experts)?; // [T, K, hidden]
-                mx::sum(&mx::multiply(&y, &mx::expand_dims(&weights, -1)?)?, 1)?
-            }
+        let y = match &self.latent {
+            None => self.mixed(x, &picked)?,
+            Some([inward, outward]) => outward.forward(&self.mixed(&inward.forward(x)?, &picked)?)?,
         };
-        let y = mx::reshape(&y, &[x.dim(0), x.dim(1)])?;
         match &self.shared {
             None => Ok(y),
             Some((mlp, None)) => mx::add(&y, &mlp.forward(x)?),
@@ -124,10 +141,25 @@ impl Moe {
     }
 }
 
+impl Moe {
+    /// What the picked experts make of `[T, n]`, weighed and added.
+    fn mixed(&self, x: &Array, picked: &Picked) -> Result<Array> {
+        let weights = mx::cast(&picked.weights, x.dtype())?;
+        let y = match self.weighed {
+            Weighed::Input => self.experts.forward(&mx::multiply(x, &weights)?, &picked.experts)?,
+            Weighed::Output => {
+                let y = self.experts.forward(x, &picked.experts)?; // [T, K, n]
+                mx::sum(&mx::multiply(&y, &mx::expand_dims(&weights, -1)?)?, 1)?
+            }
+        };
+        mx::reshape(&y, x.shape())
+    }
+}
+
 impl Glu {
     fn activation(self) -> Activation {
         match self {
-            Self::Gated(activation) => activation,
+            Self::Gated(activation) | Self::Ungated(activation) => activation,
             Self::Clamped { .. } => Activation::Silu,
         }
     }
@@ -136,6 +168,7 @@ impl Glu {
     fn apply(self, gate: &Array, up: &Array) -> Result<Array> {
         match self {
             Self::Gated(activation) => mx::multiply(&activation.apply(gate)?, up),
+            Self::Ungated(activation) => activation.apply(up),
             Self::Clamped { alpha, limit } => {
                 let number = |value: f32| mx::cast(&mx::scalar(value), gate.dtype());
                 let gate = mx::minimum(gate, &number(limit)?)?;

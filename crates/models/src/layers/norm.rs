@@ -120,6 +120,32 @@ impl RmsNorm {
     }
 }
 
+/// RMS norms of equal parts of a vector, each by itself.
+#[derive(Clone, Debug)]
+pub struct PartsNorm {
+    /// Of one part, without weights.
+    norm: RmsNorm,
+    /// `[parts, size]`.
+    weight: Array,
+}
+
+impl PartsNorm {
+    /// Takes `weight`, `[parts * size]`; `sizes` are the parts and the size of each.
+    pub fn load(at: &At<'_, '_>, sizes: [i32; 2], eps: f32) -> LoadResult<Self> {
+        let [n_parts, size] = sizes;
+        let weight = mx::reshape(&at.tensor("weight", &[n_parts * size])?, &sizes)?;
+        let ones = mx::cast(&Array::from_slice(&vec![1.0_f32; size as usize], &[size]), weight.dtype())?;
+        Ok(Self { norm: RmsNorm::new(&ones, eps, at.kernels())?, weight })
+    }
+
+    /// Norms the parts of `[T, parts * size]`.
+    pub fn forward(&self, x: &Array) -> Result<Array> {
+        let (n_parts, size) = (self.weight.dim(0), self.weight.dim(1));
+        let parts = mx::reshape(x, &[x.dim(0), n_parts, size])?;
+        mx::reshape(&mx::multiply(&self.norm.forward(&parts)?, &self.weight)?, x.shape())
+    }
+}
+
 /// RMS norms of queries and keys: the first `n_first` heads by one weight, the others by another.
 #[derive(Clone, Debug)]
 pub struct HeadNorm {

@@ -79,3 +79,7 @@ fn rows(arrays: &[Array], at: usize) -> Result<Vec<Array>> {
     let cut = Cut { axis: 0, start: at as i32, stop: at as i32 + 1 };
     arrays.iter().map(|array| mx::slice(array, &[cut])).collect()
 }
+
+#[cfg(test)]
+#[path = "recurrent_tests.rs"]
+mod tests;

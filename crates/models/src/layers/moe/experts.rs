@@ -11,7 +11,7 @@ const N_SORTED_MIN: usize = 64;
 
 /// `down(glu(gate(x), up(x)))` of every expert.
 pub struct Experts {
-    /// Gate and up joined, or each by itself where they are packed differently.
+    /// Gate and up joined, or each by itself where they are packed differently; up alone where there is no gate.
     inward: Vec<Stack>,
     down: Stack,
     glu: Glu,
@@ -36,9 +36,13 @@ impl Experts {
     pub fn load(at: &At<'_, '_>, n_hidden: i32, layout: &MoeLayout) -> LoadResult<Self> {
         let n_inner = layout.n_inner as i32;
         let projection = |name_idx: usize, n_out, n_in| Projection { layout, name_idx, n_out, n_in };
-        let (gate, gate_bias) = projection(0, n_inner, n_hidden).load(at)?;
         let (up, up_bias) = projection(1, n_inner, n_hidden).load(at)?;
         let (down, down_bias) = projection(2, n_hidden, n_inner).load(at)?;
+        let down = Stack::new(at, down, down_bias)?;
+        if let Glu::Ungated(_) = layout.glu {
+            return Ok(Self { inward: vec![Stack::new(at, up, up_bias)?], down, glu: layout.glu, n_inner });
+        }
+        let (gate, gate_bias) = projection(0, n_inner, n_hidden).load(at)?;
         let inward = match joined(&gate, &up)? {
             Some(weight) => {
                 let bias = match (&gate_bias, &up_bias) {
@@ -49,7 +53,7 @@ impl Experts {
             }
             None => vec![Stack::new(at, gate, gate_bias)?, Stack::new(at, up, up_bias)?],
         };
-        Ok(Self { inward, down: Stack::new(at, down, down_bias)?, glu: layout.glu, n_inner })
+        Ok(Self { inward, down, glu: layout.glu, n_inner })
     }
 
     /// `[T, hidden]` through the experts `[T, K]` of each token: `[T, K, hidden]`.
@@ -70,13 +74,14 @@ impl Experts {
     }
 
     fn through(&self, x: &Array, experts: &Array, order: Order) -> Result<Array> {
-        let inner = match self.inward.as_slice() {
-            [gate, up] => self.glu.apply(&gate.forward(x, experts, order)?, &up.forward(x, experts, order)?)?,
-            [both] => {
+        let inner = match (self.inward.as_slice(), self.glu) {
+            ([up], Glu::Ungated(activation)) => activation.apply(&up.forward(x, experts, order)?)?,
+            ([gate, up], glu) => glu.apply(&gate.forward(x, experts, order)?, &up.forward(x, experts, order)?)?,
+            ([both], glu) => {
                 let both = both.forward(x, experts, order)?;
                 let axis = both.ndim() - 1;
                 let part = |start, stop| mx::slice(&both, &[Cut { axis, start, stop }]);
-                self.glu.apply(&part(0, self.n_inner)?, &part(self.n_inner, 2 * self.n_inner)?)?
+                glu.apply(&part(0, self.n_inner)?, &part(self.n_inner, 2 * self.n_inner)?)?
             }
             _ => unreachable!("gate and up are one or two"),
         };
