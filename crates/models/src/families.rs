@@ -9,6 +9,8 @@ use crate::{LoadError, LoadResult};
 
 mod bailing_moe;
 mod block;
+#[cfg(test)]
+mod catalogue;
 mod cohere2;
 mod decoder;
 mod deepseek;
@@ -138,3 +140,7 @@ pub fn find(model_type: &str) -> LoadResult<&'static Family> {
         LoadError::Family { model_type: model_type.chars().take(100).collect(), supported: names.join(", ") }
     })
 }
+
+#[cfg(test)]
+#[path = "families_tests.rs"]
+mod tests;

@@ -43,7 +43,7 @@ fn logits_equal_the_references() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-fn golden_names() -> Vec<String> {
+pub fn golden_names() -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(golden_dir())
         .unwrap()
         .filter_map(|entry| Some(entry.unwrap().path().file_name()?.to_str()?.strip_suffix(".json")?.to_owned()))
@@ -155,7 +155,7 @@ fn every_model_type_has_a_golden() {
 }
 
 /// Of the checkpoint and, where it has one, of its text part.
-fn model_types(config: &serde_json::Value) -> Vec<String> {
+pub fn model_types(config: &serde_json::Value) -> Vec<String> {
     let inner = config.get("text_config").and_then(|text| text.get("model_type"));
     let all = config.get("model_type").into_iter().chain(inner);
     all.filter_map(|name| Some(name.as_str()?.to_owned())).collect()
