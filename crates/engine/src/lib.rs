@@ -7,7 +7,6 @@ mod costs;
 mod draft;
 mod draw;
 mod dry;
-mod ended;
 mod engine;
 pub mod fake;
 mod hold;

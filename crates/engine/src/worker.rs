@@ -15,7 +15,6 @@ use tokio::sync::mpsc::Sender;
 
 use crate::costs::StepCosts;
 use crate::draft::N_DRAFT_MAX;
-use crate::ended::{panic_text, start_error};
 use crate::hold::Hold;
 use crate::limits::bounds;
 use crate::outputs::{Bell, Command, N_OUTPUTS_MAX, Shared};

@@ -11,6 +11,8 @@ mod bailing_hybrid;
 mod bailing_moe;
 mod bailing_moe_v3;
 mod block;
+#[cfg(test)]
+mod catalogue;
 mod cohere2;
 mod decoder;
 mod deepseek;
@@ -105,7 +107,7 @@ pub const FAMILIES: &[Family] = &[
     Family { name: "bailing_moe", aliases: &["bailing_moe_v2"], load: bailing_moe::load },
     Family { name: "cohere2", aliases: &[], load: cohere2::load },
     Family { name: "deepseek_v2", aliases: &[], load: deepseek::load },
-    Family { name: "deepseek_v3", aliases: &["kimi_k2"], load: deepseek::load },
+    Family { name: "deepseek_v3", aliases: &["joyai_llm_flash", "kimi_k2", "kimi_k25"], load: deepseek::load },
     Family { name: "deepseek_v32", aliases: &["glm_moe_dsa"], load: deepseek::load },
     Family { name: "ernie4_5", aliases: &[], load: ernie4_5::load },
     Family { name: "ernie4_5_moe", aliases: &[], load: ernie4_5_moe::load },
@@ -129,9 +131,9 @@ pub const FAMILIES: &[Family] = &[
     Family { name: "kimi_linear", aliases: &[], load: kimi_linear::load },
     Family { name: "lfm2", aliases: &[], load: lfm2::load },
     Family { name: "lfm2_moe", aliases: &[], load: lfm2::load },
-    Family { name: "llama", aliases: &["mistral"], load: llama::load },
+    Family { name: "llama", aliases: &["iquestcoder", "llava", "mistral", "mistral3", "xverse"], load: llama::load },
     Family { name: "llama4_text", aliases: &["llama4"], load: llama4_text::load },
-    Family { name: "minimax", aliases: &[], load: minimax::load },
+    Family { name: "minimax", aliases: &["minimax_m2"], load: minimax::load },
     Family { name: "ministral3", aliases: &[], load: ministral3::load },
     Family { name: "mistral4", aliases: &[], load: deepseek::load },
     Family { name: "mixtral", aliases: &[], load: mixtral::load },
@@ -140,12 +142,18 @@ pub const FAMILIES: &[Family] = &[
     Family { name: "olmo3", aliases: &[], load: olmo3::load },
     Family { name: "phi", aliases: &[], load: phi::load },
     Family { name: "phi3", aliases: &[], load: phi3::load },
-    Family { name: "qwen2", aliases: &[], load: qwen2::load },
+    Family {
+        name: "qwen2",
+        aliases: &["qwen2_5_vl", "qwen2_5_vl_text", "qwen2_vl", "qwen2_vl_text"],
+        load: qwen2::load,
+    },
     Family { name: "qwen2_moe", aliases: &[], load: qwen2_moe::load },
-    Family { name: "qwen3", aliases: &[], load: qwen3::load },
+    Family { name: "qwen3", aliases: &["qwen3_vl", "qwen3_vl_text"], load: qwen3::load },
     Family { name: "qwen3_5", aliases: &["qwen3_5_text"], load: qwen3_next::load },
     Family { name: "qwen3_5_moe", aliases: &["qwen3_5_moe_text"], load: qwen3_next::load },
-    Family { name: "qwen3_moe", aliases: &[], load: qwen3_moe::load },
+    Family { name: "qwen3_moe", aliases: &["qwen3_vl_moe", "qwen3_vl_moe_text"], load: qwen3_moe::load },
+    Family { name: "qwen3_5", aliases: &["qwen3_5_text"], load: qwen3_next::load },
+    Family { name: "qwen3_5_moe", aliases: &["qwen3_5_moe_text"], load: qwen3_next::load },
     Family { name: "qwen3_next", aliases: &[], load: qwen3_next::load },
     Family { name: "seed_oss", aliases: &[], load: seed_oss::load },
     Family { name: "smollm3", aliases: &[], load: smollm3::load },
@@ -169,3 +177,7 @@ pub fn find(model_type: &str) -> LoadResult<&'static Family> {
 pub fn is_known(model_type: &str) -> bool {
     find(model_type).is_ok()
 }
+
+#[cfg(test)]
+#[path = "families_tests.rs"]
+mod tests;

@@ -26,7 +26,7 @@ fn f32_name() -> String {
 }
 
 /// A tensor of the recipe.
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 pub struct Tensor {
     pub name: String,
     pub shape: Vec<i32>,
@@ -37,7 +37,7 @@ pub struct Tensor {
     pub fp8: bool,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 pub struct Quantize {
     group_size: i32,
     bits: i32,

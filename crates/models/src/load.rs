@@ -8,10 +8,10 @@ use tokbar_hub::safetensors::{Dtype as StoredDtype, TensorInfo};
 use crate::cache::KvQuantization;
 use crate::cache::rotating::N_SLACK;
 use crate::config::{ConfigFile, Mode, Quantization};
-use crate::families::{self, Model};
+use crate::families::{self, Family, Model};
 use crate::fingerprint::{Traits, fingerprint};
 use crate::mx::{self, Device, Dtype};
-use crate::weights::{Compute, Kernels, LoadProgress, PackedWeights, WeightFiles};
+use crate::weights::{Compute, Kernels, LoadProgress, PackedWeights, WeightFiles, Weights};
 use crate::{LoadError, LoadResult};
 
 /// How a checkpoint is loaded.
@@ -102,7 +102,7 @@ pub(crate) fn load(dir: &Path, options: &LoadOptions, progress: &mut dyn FnMut(L
     Ok(Loaded { model, info, summary, device })
 }
 
-/// Builds the network; also the bytes of its weights.
+/// Builds the network; also the bytes of its weights. A checkpoint that does not fit fails before its weights are read.
 pub(crate) fn build(
     config: &ConfigFile,
     files: &WeightFiles,
@@ -110,15 +110,22 @@ pub(crate) fn build(
     progress: &mut dyn FnMut(LoadProgress),
 ) -> LoadResult<(Box<dyn Model>, usize)> {
     let family = families::find(config.model_type()?)?;
-    let weights = files.load(compute, config.quantization()?, progress)?;
-    let model = (family.load)(config, &weights)?;
+    take_all(family, config, &files.load(compute, config.quantization()?, None)?)?;
+    let weights = files.load(compute, config.quantization()?, Some(progress))?;
+    let model = take_all(family, config, &weights)?;
     weights.flush()?;
-    let left_over = weights.left_over();
-    if !left_over.is_empty() {
-        let examples = left_over.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(", ");
-        return Err(LoadError::UnknownTensors { n: left_over.len(), family: family.name, examples });
-    }
     Ok((model, weights.n_bytes()))
+}
+
+/// The network of all tensors.
+fn take_all(family: &Family, config: &ConfigFile, weights: &Weights<'_>) -> LoadResult<Box<dyn Model>> {
+    let model = (family.load)(config, weights)?;
+    let left_over = weights.left_over();
+    if left_over.is_empty() {
+        return Ok(model);
+    }
+    let examples = left_over.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(", ");
+    Err(LoadError::UnknownTensors { n: left_over.len(), family: family.name, examples })
 }
 
 fn model_info(model: &dyn Model, eos: Vec<u32>, n_item_bytes: usize, weight_bytes: usize) -> ModelInfo {

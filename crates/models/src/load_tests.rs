@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{LoadOptions, Precision, load};
 use crate::LoadError;
-use crate::fixtures::Fixture;
+use crate::fixtures::{Fixture, Tensor};
 
 type Spoil = fn(&mut Value);
 type SpoilFiles = fn(&Path);
@@ -35,6 +35,10 @@ fn impossible_configurations_are_refused_by_name() {
         (|config| config["num_hidden_layers"] = json!(3), "lacks tensor model.layers.2."),
         (|config| config["num_hidden_layers"] = json!(1), "tensors that llama does not use, such as model.layers.1."),
         (|config| config["quantization"] = json!({"group_size": 64, "bits": 7}), "no packing that MLX knows"),
+        (
+            |config| config["quantization"] = json!({"group_size": 64, "bits": 4, "mode": "int5"}),
+            "unknown variant `int5`",
+        ),
         (|config| config["quantization_config"] = json!({"quant_method": "gptq"}), "packed by \"gptq\" cannot be read"),
         (|config| *config = json!([1]), "it is not a JSON object"),
     ];
@@ -47,6 +51,76 @@ fn impossible_configurations_are_refused_by_name() {
         fixture.config = good;
         let error = error(dir.path());
         assert!(error.contains(expected), "expected {expected:?} in {error:?}");
+    }
+}
+
+/// What is wrong with the weights, by the first tensor whose name ends so.
+type SpoilTensor = (&'static str, fn(&mut Tensor), &'static str);
+
+#[test]
+fn weights_that_do_not_fit_are_refused_by_name_before_any_is_read() {
+    let cases: &[SpoilTensor] = &[
+        ("1.mlp.down_proj.weight", |it| it.name.push('x'), "lacks tensor model.layers.1.mlp.down_proj.weight"),
+        ("model.norm.weight", |it| it.name = "model.norm.scale".into(), "lacks tensor model.norm.weight"),
+        ("1.mlp.up_proj.weight", |it| it.shape[1] += 1, "tensor model.layers.1.mlp.up_proj.weight is [80, 49], but"),
+        ("1.mlp.up_proj.weight", |it| it.shape = vec![80 * 48], "model.layers.1.mlp.up_proj.weight is [3840], but"),
+        (
+            "1.mlp.up_proj.weight",
+            Tensor::doubled,
+            "tensors that llama does not use, such as model.layers.1.mlp.up_proj2",
+        ),
+    ];
+    for (name, spoil, expected) in cases {
+        let mut fixture = Fixture::read("llama");
+        let at = fixture.tensors.iter().position(|tensor| tensor.name.ends_with(name)).unwrap();
+        let mut spoilt = fixture.tensors[at].clone();
+        spoil(&mut spoilt);
+        match spoilt.name.contains("proj2") {
+            true => fixture.tensors.push(spoilt),
+            false => fixture.tensors[at] = spoilt,
+        }
+        let dir = tempfile::tempdir().unwrap();
+        fixture.write(dir.path());
+        let mut n_reads = 0;
+        let result = load(dir.path(), &LoadOptions::default(), &mut |_| n_reads += 1);
+        let error = result.err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.contains(expected), "expected {expected:?} in {error:?}");
+        assert_eq!(n_reads, 0, "{error}");
+    }
+}
+
+#[test]
+fn packed_weights_that_do_not_fit_are_refused_by_name_before_any_is_read() {
+    let cases: &[(Spoil, &str)] = &[
+        (
+            |config| config["quantization"]["bits"] = json!(8),
+            "tensor model.layers.0.self_attn.q_proj.weight is [128, 16], but",
+        ),
+        (
+            |config| config["quantization"]["group_size"] = json!(32),
+            "tensor model.layers.0.self_attn.q_proj.scales is [128, 2], but",
+        ),
+        (|config| config["quantization"]["mode"] = json!("mxfp4"), "no packing that MLX knows"),
+        (
+            |config| config["quantization"]["model.layers.1.mlp.up_proj"] = json!({"bits": 9}),
+            "model.layers.1.mlp.up_proj",
+        ),
+        (
+            |config| drop(config.as_object_mut().unwrap().remove("quantization")),
+            "config.json has no quantization for them",
+        ),
+    ];
+    for (spoil, expected) in cases {
+        let mut fixture = Fixture::read("llama_affine4_g64");
+        fixture.config.as_object_mut().unwrap().remove("quantization_config");
+        spoil(&mut fixture.config);
+        let dir = tempfile::tempdir().unwrap();
+        fixture.write(dir.path());
+        let mut n_reads = 0;
+        let result = load(dir.path(), &LoadOptions::default(), &mut |_| n_reads += 1);
+        let error = result.err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.contains(expected), "expected {expected:?} in {error:?}");
+        assert_eq!(n_reads, 0, "{error}");
     }
 }
 
@@ -79,6 +153,13 @@ fn damaged_files_are_refused_by_name() {
         spoil(dir.path());
         let error = error(dir.path());
         assert!(error.contains(expected), "expected {expected:?} in {error:?}");
+    }
+}
+
+impl Tensor {
+    /// Becomes one that nobody knows.
+    fn doubled(&mut self) {
+        self.name = self.name.replace("proj", "proj2");
     }
 }
 

@@ -12,8 +12,10 @@ use crate::mx::{self, Array, Dtype, Packed, Packing};
 use crate::{LoadError, LoadResult, tower};
 
 mod fp8;
+mod progress;
 mod split;
 
+pub use progress::{LoadProgress, Progress};
 pub use split::Split;
 
 /// Bytes of tensors that are read together.
@@ -93,19 +95,20 @@ impl WeightFiles {
         &self.infos
     }
 
-    /// The tensors, not read from disk until they are computed.
+    /// The tensors, not read from disk until they are computed; without a `progress`, which reading is reported to, never.
     pub fn load<'p>(
         &self,
         compute: Compute,
         quantization: Option<QuantizationConfig>,
-        progress: &'p mut dyn FnMut(LoadProgress),
+        progress: Option<Progress<'p>>,
     ) -> LoadResult<Weights<'p>> {
         let mut tensors = BTreeMap::new();
         for path in &self.paths {
             let arrays = mx::load_safetensors(path)?.into_iter();
             tensors.extend(arrays.filter_map(|(name, array)| Some((tower::text_name(&name)?, array))));
         }
-        let progress = RefCell::new((LoadProgress { n_bytes: 0, n_bytes_total: self.n_bytes() }, progress));
+        let start = LoadProgress { n_bytes: 0, n_bytes_total: self.n_bytes() };
+        let progress = RefCell::new((start, progress));
         Ok(Weights {
             tensors: RefCell::new(tensors),
             quantization: RefCell::new(quantization),
@@ -127,16 +130,8 @@ pub struct Weights<'p> {
     /// Kept, but not computed yet, and their bytes.
     pending: RefCell<Vec<Array>>,
     n_pending: Cell<usize>,
-    progress: RefCell<(LoadProgress, &'p mut dyn FnMut(LoadProgress))>,
-}
-
-/// How much of a checkpoint has been read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LoadProgress {
-    /// Bytes of the tensors taken so far, as stored.
-    pub n_bytes: u64,
-    /// Bytes of all tensors.
-    pub n_bytes_total: u64,
+    /// `None` = nothing is read.
+    progress: RefCell<(LoadProgress, Option<Progress<'p>>)>,
 }
 
 impl<'p> Weights<'p> {
@@ -296,6 +291,9 @@ impl At<'_, '_> {
     /// read by several threads.
     pub fn keep(&self, array: Array) -> LoadResult<Array> {
         let weights = self.weights;
+        if weights.progress.borrow().1.is_none() {
+            return Ok(array);
+        }
         weights.n_bytes.set(weights.n_bytes.get() + array.nbytes());
         weights.pending.borrow_mut().push(array.clone());
         weights.n_pending.set(weights.n_pending.get() + array.nbytes());
@@ -369,7 +367,9 @@ impl At<'_, '_> {
         let Some(array) = taken else { return Err(LoadError::MissingTensor { name }) };
         let (progress, report) = &mut *self.weights.progress.borrow_mut();
         progress.n_bytes += array.nbytes() as u64;
-        report(*progress);
+        if let Some(report) = report {
+            report(*progress);
+        }
         Ok((name, array))
     }
 }

@@ -103,6 +103,22 @@ def qwen3_moe(config):
     return dense(config, PRE_NORMS + HEAD_NORMS, "norm", [], mlp=mlp)
 
 
+def qwen3_vl_moe_text(config):
+    """Experts in one tensor a projection, inputs before outputs."""
+    hidden, n, inner = config["hidden_size"], config["num_experts"], config["moe_intermediate_size"]
+    shapes = {"gate_proj": None, "up_proj": ("experts.gate_up_proj", [n, hidden, 2 * inner]), "down_proj": ("experts.down_proj", [n, inner, hidden])}
+
+    def fused(entry):
+        name, _, kind = entry
+        stem, _, rest = name.partition("switch_mlp.")
+        if not rest:
+            return [entry]
+        made = shapes[rest.removesuffix(".weight")]
+        return [(stem + made[0], made[1], kind)] if made else []
+
+    return [made for entry in qwen3_moe(config) for made in fused(entry)]
+
+
 def qwen2_moe(config):
     def mlp(config, layer):
         hidden, n = config["hidden_size"], config["num_experts"]
@@ -209,11 +225,32 @@ def cohere2(config):
     return dense(config, ["input_layernorm"], "norm", [])
 
 
+# The family of the text part, what its names start with in place of `model.`, and what of the rest stands for all.
+TOWERS = {
+    "gemma3": ("gemma3_text", "language_model.model.", "vision_tower.encoder.weight"),
+    "kimi_k25": ("kimi_k2", "language_model.model.", "vision_tower.encoder.weight"),
+    "llava": ("llama", "language_model.model.", "vision_tower.encoder.weight"),
+    "mistral3": ("llama", "language_model.model.", "vision_tower.encoder.weight"),
+    "qwen2_5_vl": ("qwen2", "model.language_model.", "model.visual.encoder.weight"),
+    "qwen2_vl": ("qwen2", "model.", "visual.encoder.weight"),
+    "qwen3_vl": ("qwen3", "model.language_model.", "model.visual.encoder.weight"),
+    "qwen3_vl_moe": ("qwen3_vl_moe_text", "model.language_model.", "model.visual.encoder.weight"),
+}
+
+
 def text_tower(config):
     """A checkpoint with a part for images, of which one tensor stands for all."""
-    text = {"model_type": "gemma3_text", "tie_word_embeddings": True, **config["text_config"]}
-    named = [("language_model." + name, shape, kind) for name, shape, kind in tensors({**config, **text})]
-    return named + [("vision_tower.encoder.weight", [4, 4], "matrix")]
+    family, prefix, other = TOWERS[config["model_type"]]
+    text = {"tie_word_embeddings": True, **config.get("text_config", config)}
+    family = text["model_type"] if text.get("model_type") == "ministral3" else family
+
+    def renamed(name):
+        if name.startswith("model."):
+            return prefix + name.removeprefix("model.")
+        return prefix.removesuffix("model.") + name if prefix.startswith("language_model.") else name
+
+    named = [(renamed(name), shape, kind) for name, shape, kind in tensors({**config, **text, "model_type": family})]
+    return [*named, (other, [4, 4], "matrix")]
 
 
 def bailing_moe(config):
@@ -637,6 +674,7 @@ def bailing_hybrid(config):
 FAMILIES = {
     **families_gemma.FAMILIES,
     **families_sparse.FAMILIES,
+    **dict.fromkeys(TOWERS, text_tower),
     "deepseek_v2": deepseek,
     "deepseek_v3": deepseek,
     "deepseek_v32": deepseek,
@@ -647,11 +685,11 @@ FAMILIES = {
     "gpt_oss": gpt_oss,
     "bailing_hybrid": bailing_hybrid,
     "bailing_moe": bailing_moe,
+    "bailing_moe_v2": bailing_moe,
     "cohere2": cohere2,
     "ernie4_5": ernie4_5,
     "ernie4_5_moe": ernie4_5_moe,
     "exaone4": exaone4,
-    "gemma3": text_tower,
     "gemma3_text": gemma3_text,
     "glm4": glm4,
     "glm4_moe": glm4_moe,
@@ -661,11 +699,14 @@ FAMILIES = {
     "kimi_linear": kimi_linear,
     "lfm2": lfm2,
     "lfm2_moe": lfm2,
+    "iquestcoder": llama,
+    "joyai_llm_flash": deepseek,
+    "kimi_k2": deepseek,
     "llama": llama,
     "minimax": minimax,
+    "minimax_m2": minimax,
     "ministral3": llama,
     "mistral": llama,
-    "mistral3": text_tower,
     "mistral4": deepseek,
     "mixtral": mixtral,
     "nemotron_h": nemotron_h,
@@ -680,8 +721,10 @@ FAMILIES = {
     "qwen3_5_moe": qwen3_5,
     "qwen3_moe": qwen3_moe,
     "qwen3_next": qwen3_next,
+    "qwen3_vl_moe_text": qwen3_vl_moe_text,
     "seed_oss": seed_oss,
     "smollm3": llama,
+    "xverse": llama,
 }
 
 

@@ -101,4 +101,5 @@ FAMILIES = {
     "gemma3n": tower(gemma3n_text),
     "gemma4": tower(gemma4_text),
     "gemma4_text": gemma4_text,
+    "gemma4_unified": tower(gemma4_text),
 }

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 mod bench;
 mod clients;
+mod docs;
 mod files;
 mod golden;
 mod kit;
@@ -36,6 +37,7 @@ const SUBCOMMANDS: &[Subcommand] = &[
     Subcommand { name: "bench", arguments: "[--pairs N] [MODEL...]", about: "measure tokbar and mlx-lm in turn, print paired ratios", run: bench::run },
     Subcommand { name: "bench", arguments: "rivals [SUITE...]", about: "measure the servers of tokbar, mlx-lm and Rapid-MLX in turn", run: bench::run },
     Subcommand { name: "clients", arguments: "", about: "install the vendors' own clients that the tests run", run: clients::run },
+    Subcommand { name: "docs", arguments: "", about: "write the pages anew that are made of what the code knows", run: docs::run },
     Subcommand { name: "golden", arguments: "models|chat|real", about: "write what the Python reference says anew", run: golden::run },
     Subcommand { name: "model", arguments: "[NAME...]", about: "bring small real models into .testkit: gemma3, smollm2", run: model::run },
     Subcommand { name: "run", arguments: "[MODEL [OPTION...]]", about: "build for release and serve a model; SmolLM2 without MODEL", run: run::run },

@@ -74,77 +74,7 @@ fn public_templates_render_as_in_python() {
 }
 
 /// Template, tool calls, reasoning; `-` for none.
-const FORMATS: &str = "\
-Apertus-8B-Instruct apertus apertus\n\
-Apriel-1.6-15b-Thinker-fixed hermes apriel\n\
-Bielik-11B-v3.0-Instruct hermes qwen3\n\
-ByteDance-Seed-OSS qwen3_coder seed_oss\n\
-Cohere2MoE cohere cohere_command4\n\
-CohereForAI-c4ai-command-r-plus-tool_use cohere -\n\
-CohereForAI-c4ai-command-r7b-12-2024-tool_use cohere cohere_command4\n\
-GLM-4.6 glm47 qwen3\n\
-GLM-4.7-Flash glm47 qwen3\n\
-GigaChat3-10B-A1.8B hermes -\n\
-GigaChat3.1-10B-A1.8B hermes -\n\
-HuggingFaceTB-SmolLM3-3B - qwen3\n\
-Kimi-K2-Instruct kimi_k2 -\n\
-Kimi-K2-Thinking kimi_k2 qwen3\n\
-Kimi-K3 kimi_k3 kimi_k3\n\
-LFM2-8B-A1B lfm2 -\n\
-LFM2.5-8B-A1B lfm2 qwen3\n\
-LFM2.5-Instruct lfm2 qwen3\n\
-MiMo-VL hermes -\n\
-MiniMax-M1 hermes -\n\
-MiniMax-M2 minimax qwen3\n\
-MiniMax-M3 minimax_m3 minimax_m3\n\
-Mistral-Small-3.2-24B-Instruct-2506 mistral -\n\
-NVIDIA-Nemotron-3-Nano-30B-A3B-BF16 qwen3_coder qwen3\n\
-NVIDIA-Nemotron-Nano-v2 hermes qwen3\n\
-NousResearch-Hermes-2-Pro-Llama-3-8B-tool_use hermes -\n\
-NousResearch-Hermes-3-Llama-3.1-8B-tool_use hermes -\n\
-Qwen-QwQ-32B hermes qwen3\n\
-Qwen-Qwen2.5-7B-Instruct hermes -\n\
-Qwen-Qwen3-0.6B hermes qwen3\n\
-Qwen3-Coder qwen3_coder -\n\
-Qwen3.5-4B qwen3_coder qwen3\n\
-Reka-Edge hermes qwen3\n\
-Spark2.5 glm47 qwen3\n\
-StepFun3.5-Flash qwen3_coder qwen3\n\
-deepseek-ai-DeepSeek-R1-Distill-Llama-8B deepseek_v3 qwen3\n\
-deepseek-ai-DeepSeek-R1-Distill-Qwen-32B deepseek_v3 qwen3\n\
-deepseek-ai-DeepSeek-V3.1 deepseek_v31 qwen3\n\
-deepseek-ai-DeepSeek-V3.2 deepseek_v32 qwen3\n\
-deepseek-ai-DeepSeek-V4-Flash-0731 deepseek_v32 qwen3\n\
-deepseek-ai-DeepSeek-V4 deepseek_v32 qwen3\n\
-fireworks-ai-llama-3-firefunction-v2 hermes -\n\
-google-gemma-2-2b-it - -\n\
-google-gemma-4-31B-it-interleaved gemma4 gemma4\n\
-google-gemma-4-31B-it gemma4 gemma4\n\
-ibm-granite-granite-3.3-2B-Instruct hermes qwen3\n\
-ibm-granite-granite-4.0 hermes -\n\
-ibm-granite-granite-4.1 hermes -\n\
-inclusionai-ling-3.0-flash glm47 qwen3\n\
-llama-cpp-deepseek-r1 deepseek_v3 qwen3\n\
-llama-cpp-rwkv-world - qwen3\n\
-meetkai-functionary-medium-v3.1 llama3 -\n\
-meetkai-functionary-medium-v3.2 functionary -\n\
-meta-llama-Llama-3.1-8B-Instruct llama3 -\n\
-meta-llama-Llama-3.2-3B-Instruct llama3 -\n\
-meta-llama-Llama-3.3-70B-Instruct llama3 -\n\
-microsoft-Phi-3.5-mini-instruct - -\n\
-mistralai-Ministral-3-14B-Reasoning-2512 mistral mistral\n\
-mistralai-Mistral-Nemo-Instruct-2407 mistral -\n\
-moonshotai-Kimi-K2 kimi_k2 -\n\
-muse-glimmer muse own\n\
-openai-gpt-oss-120b harmony own\n\
-openbmb-MiniCPM5-1B minicpm qwen3\n\
-poolside-Laguna-S-2.1 glm47 qwen3\n\
-poolside-Laguna-XS-2.1 glm47 qwen3\n\
-poolside-Laguna-XS.2 glm47 qwen3\n\
-tencent-Hy3 hy_v3 hy_v3\n\
-unsloth-Apriel-1.5 hermes apriel\n\
-unsloth-mistral-Devstral-Small-2507 mistral -\n\
-upstage-Solar-Open-100B solar own";
+const FORMATS: &str = include_str!("../fixtures/template_formats.txt");
 
 #[test]
 fn formats_are_detected_by_the_template() {

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::Model;
 use super::block::Recipe;
 use super::decoder::{Dims, sanitize, windows};
-use super::experts::{Experts, switch};
+use super::experts::{Experts, Fused, switch, unfuse};
 use crate::LoadResult;
 use crate::config::ConfigFile;
 use crate::layers::linear::Bias;
@@ -47,6 +47,8 @@ pub(super) fn load(file: &ConfigFile, weights: &Weights<'_>) -> LoadResult<Box<d
     let mut moe = experts.layout(file, Scoring::Softmax)?;
     moe.router.is_normalised = config.norm_topk_prob;
     sanitize(weights, config.tie_word_embeddings);
+    // As Qwen3-VL is published.
+    unfuse(weights, "switch_mlp", Fused::InOut)?;
     let rope = config.dims.rope(file, weights.root().kernels())?;
     let windows = windows(&config.dims, None, None, |_| false);
     let bias = Bias::from(config.attention_bias);
