@@ -16,7 +16,8 @@ use crate::cache::template::Template;
 use crate::cache::{Layout, SequenceCache};
 use crate::cut::n_tokens;
 use crate::draft::DraftModel;
-use crate::families::Model;
+use crate::draft::head::{HeadDrafter, Recent};
+use crate::families::{Model, Predictor};
 use crate::flight::{Flight, Start, step_error};
 use crate::load::{LoadOptions, ModelSummary, load};
 use crate::mx::{self, Array, Device};
@@ -38,6 +39,9 @@ const N_IN_FLIGHT_MAX: usize = 2;
 /// Most tokens that run through the network at once on a CPU.
 const N_PASS_CPU: usize = 512;
 
+/// Most tokens that a head of the model drafts at a time: it was trained to see one ahead, and is right less often further on.
+const N_HEAD_TOKENS: usize = 4;
+
 /// A model on MLX. Lives on the thread that loaded it.
 pub struct MlxBackend {
     model: Box<dyn Model>,
@@ -47,6 +51,8 @@ pub struct MlxBackend {
     /// Most tokens that run through the network at once.
     n_pass_max: usize,
     drafter: Option<DraftModel>,
+    /// What the model's own head knows, where it has one and no draft model drafts in its place.
+    head_drafter: HeadDrafter,
     layout: Rc<Layout>,
     template: Template,
     sequences: HashMap<SequenceId, Sequence>,
@@ -62,6 +68,8 @@ struct Sequence {
     counts: Option<Counts>,
     /// Tokens that are counted, those of the prompt included.
     n_counted: usize,
+    /// What the model's head goes on from; empty where nothing drafts with it.
+    recent: Recent,
 }
 
 impl MlxBackend {
@@ -79,6 +87,7 @@ impl MlxBackend {
             summary: loaded.summary,
             device: loaded.device,
             drafter: None,
+            head_drafter: HeadDrafter::default(),
             n_pass_max: if loaded.device == Device::Cpu { N_PASS_CPU } else { usize::MAX },
             sequences: HashMap::new(),
             kept: KeptState::default(),
@@ -89,10 +98,15 @@ impl MlxBackend {
             quantization.check(backend.template.head_dims())?;
             backend.layout = Layout::new(backend.layout.kinds(), Some(quantization));
         }
-        let Self { info, layout, template, .. } = &mut backend;
+        let Self { info, layout, template, model, .. } = &mut backend;
         info.snapshot_bytes = template.snapshot_bytes(info.n_context);
         if layout.n_full() > 0 {
             info.kv_bytes_per_token = template.kv_bytes_per_token(layout);
+        }
+        if let Some(head) = model.predictor() {
+            info.n_drafter_tokens = N_HEAD_TOKENS.min(info.n_drafts_max);
+            // Its layers are as the model's that keep every position.
+            info.kv_bytes_per_token += head.caches().len() * info.kv_bytes_per_token / layout.n_full().max(1);
         }
         Ok(backend)
     }
@@ -142,6 +156,7 @@ impl Backend for MlxBackend {
             sampling: sampling.clone(),
             counts,
             n_counted: prompt.len() + output.len(),
+            recent: Recent::new(prefix.n_tokens),
         };
         self.sequences.insert(id, sequence);
         Ok(())
@@ -201,6 +216,7 @@ impl Backend for MlxBackend {
 
     fn close(&mut self, id: SequenceId) {
         self.drafter.iter_mut().for_each(|drafter| drafter.close(id));
+        self.head_drafter.close(id);
         if let Some(sequence) = self.sequences.remove(&id) {
             let runs = sequence.cache.runs().map(Rc::clone).collect();
             drop(sequence);
@@ -273,6 +289,11 @@ impl Backend for MlxBackend {
 }
 
 impl MlxBackend {
+    /// The head that drafts, if any.
+    fn head(&self) -> Option<&dyn Predictor> {
+        self.model.predictor().filter(|_| self.drafter.is_none())
+    }
+
     /// Whom exported state belongs to.
     fn owner(&self) -> Owner<'_> {
         let Self { info, layout, template, .. } = self;

@@ -13,6 +13,8 @@ use crate::mx::{self, Array};
 use crate::pass::{Pass, PassRow};
 use crate::sample::{SampleRow, sample};
 
+pub mod head;
+
 /// Most tokens of a sequence that are computed to catch up with it. What lies further back the drafter does without, so
 /// that a long prompt costs no second prefill.
 const N_CATCH_UP_MAX: usize = 512;
@@ -129,14 +131,7 @@ impl DraftModel {
         let hidden = self.model.hidden(tokens, &mut Pass::new(rows))?;
         let ends = Array::from_slice(&ends, &[ends.len() as i32]);
         let logits = self.model.logits(&mx::take(&hidden, &ends, 0)?)?;
-        let draws: Vec<_> = runs.iter().map(|run| [Draw::free(run.uniform(round))]).collect();
-        let options: Vec<_> = runs.iter().map(|run| plain_options(&run.sampling, self.n_vocab)).collect();
-        let mut rows: Vec<_> = options
-            .iter()
-            .zip(&draws)
-            .map(|(options, draws)| SampleRow { options, draws, drafts: &[], counts: None })
-            .collect();
-        Ok(sample(&logits, &mut rows)?.tokens)
+        sampled(&logits, runs.iter().map(|run| (&*run.sampling, run.uniform(round))), self.n_vocab)
     }
 }
 
@@ -168,6 +163,18 @@ impl Run<'_> {
         self.follower.cut_back(n);
         self.follower
     }
+}
+
+/// `[N]`: a token of each of the `[N, V]` logits, by options and the number that draws it.
+fn sampled<'o>(
+    logits: &Array,
+    draws: impl Iterator<Item = (&'o SamplingOptions, f32)>,
+    n_vocab: usize,
+) -> mx::Result<Array> {
+    let draws: Vec<_> =
+        draws.map(|(sampling, uniform)| (plain_options(sampling, n_vocab), [Draw::free(uniform)])).collect();
+    let rows = draws.iter().map(|(options, draws)| SampleRow { options, draws, drafts: &[], counts: None });
+    Ok(sample(logits, &mut rows.collect::<Vec<_>>())?.tokens)
 }
 
 /// `[T]`: the tokens that the runs lack.

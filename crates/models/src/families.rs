@@ -72,10 +72,31 @@ pub trait Model {
     /// `[N, hidden]` to `[N, V]`.
     fn logits(&self, hidden: &Array) -> Result<Array>;
 
+    /// The head that drafts, where the checkpoint ships one.
+    fn predictor(&self) -> Option<&dyn Predictor> {
+        None
+    }
+
     /// Whether the caches can give up positions that their pass was not sure of.
     fn can_take_back(&self) -> bool {
         !self.sizes().caches.contains(&CacheKind::State)
     }
+}
+
+/// A head that predicts the token after the next, and from its own output those after that. It has caches of its own, whose
+/// positions are those of the network's outputs.
+pub trait Predictor {
+    /// What it remembers.
+    fn caches(&self) -> &[CacheKind];
+
+    /// [`Model::hidden`] of some positions, `[T, hidden]`, as [`Predictor::advance`] takes it.
+    fn start(&self, hidden: &Array) -> Result<Array>;
+
+    /// From what [`Predictor::start`] or it itself made of positions, and the ids `[T]` of the tokens after them: `[T, hidden]`.
+    fn advance(&self, before: &Array, tokens: &Array, pass: &mut Pass<'_>) -> Result<Array>;
+
+    /// Of the next token but one: `[N, hidden]` to `[N, V]`.
+    fn logits(&self, output: &Array) -> Result<Array>;
 }
 
 /// Sizes of a network.

@@ -19,6 +19,8 @@ pub struct Fixture {
     pub tolerance: f32,
     pub tensors: Vec<Tensor>,
     pub sequences: Vec<Sequence>,
+    /// What the head that predicts says after each token of the first sequence but the last.
+    pub head: Option<Numbers>,
 }
 
 fn f32_name() -> String {

@@ -3,7 +3,7 @@
 use crate::cache::{Layout, SequenceCache};
 use crate::config::ConfigFile;
 use crate::families::{FAMILIES, Model};
-use crate::fixtures::{Fixture, Sequence, golden_dir};
+use crate::fixtures::{Fixture, Numbers, Sequence, golden_dir};
 use crate::load::build;
 use crate::mx::{self, Array, Dtype};
 use crate::pass::{Pass, PassRow};
@@ -67,6 +67,12 @@ fn check(name: &str) -> Vec<String> {
             Ok(built) => built,
             Err(error) => return vec![format!("{name}: {error}")],
         };
+        if let Some(head) = &fixture.head {
+            let off = head_error(&*model, &fixture.sequences[0], head);
+            if !off.is_finite() || off > fixture.tolerance {
+                wrong.push(format!("{name}, {:?}: the head is off by {off}", (compute.packed, compute.kernels)));
+            }
+        }
         for schedule in SCHEDULES {
             let error = run(&*model, &fixture.sequences, schedule);
             if !error.is_finite() || error > fixture.tolerance {
@@ -119,6 +125,27 @@ fn run(model: &dyn Model, sequences: &[Sequence], schedule: &Schedule) -> f32 {
     }
     let errors = sequences.iter().zip(&logits).map(|(sequence, logits)| largest_error(sequence, logits, n_vocab));
     errors.fold(0.0, |a: f32, b| if b.is_nan() { b } else { a.max(b) })
+}
+
+/// Largest error of a logit of the head, three tokens at a time.
+fn head_error(model: &dyn Model, sequence: &Sequence, head: &Numbers) -> f32 {
+    let tokens = [sequence.prompt.as_slice(), &sequence.continuation].concat();
+    let predictor = model.predictor().unwrap();
+    let mut own = SequenceCache::new(&Layout::new(predictor.caches(), None));
+    let mut cache = SequenceCache::new(&Layout::new(&model.sizes().caches, None));
+    let mut logits = Vec::new();
+    for offset in (0..tokens.len() - 1).step_by(3) {
+        let len = 3.min(tokens.len() - 1 - offset);
+        let row = |cache| PassRow { start: 0, len, offset, n_total: offset + len, n_sure: usize::MAX, cache };
+        let ids = |first: usize| Array::from_slice(&tokens[first..first + len], &[len as i32]);
+        let hidden = model.hidden(&ids(offset), &mut Pass::new(vec![row(&mut cache)])).unwrap();
+        let before = predictor.start(&hidden).unwrap();
+        let out = predictor.advance(&before, &ids(offset + 1), &mut Pass::new(vec![row(&mut own)])).unwrap();
+        logits.extend(mx::to_f32(&predictor.logits(&out).unwrap()).unwrap());
+    }
+    let expected = head.values();
+    assert_eq!(logits.len(), expected.len());
+    logits.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
 }
 
 /// Prompt tokens up to `n_max`, or one of the continuation.

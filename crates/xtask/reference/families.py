@@ -574,16 +574,27 @@ def qwen3_next(config):
     def layer(config, index):
         attends = (index + 1) % config["full_attention_interval"] == 0
         out = gated_attention(config) if attends else delta_net(config, fused=is_next)
-        hidden, n = config["hidden_size"], config.get("num_experts", 0)
-        if n == 0 or index in config.get("mlp_only_layers", []):
-            return out + gated("mlp", hidden, config["intermediate_size"])
-        out += [("mlp.gate.weight", [n, hidden], "matrix"), ("mlp.shared_expert_gate.weight", [1, hidden], "matrix")]
+        return out + mlp(config, config.get("num_experts", 0) if index not in config.get("mlp_only_layers", []) else 0)
+
+    def mlp(config, n):
+        hidden = config["hidden_size"]
+        if n == 0:
+            return gated("mlp", hidden, config["intermediate_size"])
+        out = [("mlp.gate.weight", [n, hidden], "matrix"), ("mlp.shared_expert_gate.weight", [1, hidden], "matrix")]
         return out + gated("mlp.shared_expert", hidden, config["shared_expert_intermediate_size"]) + experts(config)
+
+    def head(config):
+        """The head that predicts the token after the next, which MLX conversions leave out."""
+        hidden = config["hidden_size"]
+        out = [("fc.weight", [hidden, 2 * hidden], "matrix")]
+        norms = ["pre_fc_norm_embedding", "pre_fc_norm_hidden", "norm", *(f"layers.0.{name}" for name in PRE_NORMS)]
+        out += [(f"{name}.weight", [hidden], "norm_zero") for name in norms]
+        block = gated_attention(config) + mlp(config, config.get("num_experts", 0))
+        return [(f"mtp.{name}", *rest) for name, *rest in out + [(f"layers.0.{name}", *rest) for name, *rest in block]]
 
     sizes = {"intermediate_size": None, **config}
     out = dense(sizes, PRE_NORMS, "norm_zero" if published else "norm", [], mlp=layer, joined="attention by mlp")
-    # A head that predicts the token after the next, which the decoder drops.
-    return out + [("mtp.fc.weight", [config["hidden_size"], 2 * config["hidden_size"]], "matrix")] * bool(published)
+    return out + (head(config) if published else [])
 
 
 def qwen3_5(config):

@@ -280,7 +280,7 @@ MORE = {
         "the same as MLX conversions have it", kimi_linear(num_expert_group=1, topk_group=1, moe_renormalize=False), run=SHORT
     ),
     "qwen3_next": fixture(
-        "linear attention as published: joined projections, filters and norms as the authors store them, a head that is dropped",
+        "linear attention as published: joined projections, filters and norms as the authors store them, and a head that predicts",
         qwen3_next(published=True),
         run=CHUNKS,
         unlike=[{"partial_rotary_factor": 1.0}, {"norm_topk_prob": False}, {"num_experts_per_tok": 3}],

@@ -71,6 +71,10 @@ def golden(name, spec):
             }
         )
     check_unlike(name, spec, prompt + continuation, logits)
+    head = {}
+    if reference.predictor:
+        prompt, continuation = next(sequences(name, spec))
+        head = {"head": encoded(reference.predictor.logits(prompt + continuation))}
     return {
         "about": spec["about"],
         "config": config,
@@ -78,6 +82,7 @@ def golden(name, spec):
         "tolerance": TOLERANCE["quantized" if "quantization" in config else "plain"],
         "tensors": tensor_table(config),
         "sequences": rows,
+        **head,
     }
 
 

@@ -162,6 +162,37 @@ class PlainRouting:
         return y.sum(axis=-2)
 
 
+class Predictor:
+    """The head that predicts the token after the next: mlx-lm drops it, but has its parts."""
+
+    def __init__(self, model, config, dtype):
+        self.text = getattr(model, "language_model", model)
+        layers = self.text.model.layers
+        index = max(at for at, layer in enumerate(layers) if not layer.is_linear)
+        self.layer = type(layers[index])(self.text.args, index)
+        arrays = checkpoint_arrays(config, dtype).items()
+        head = {name.removeprefix("mtp."): value for name, value in arrays if name.startswith("mtp.")}
+        # A filter as published tells `sanitize` that norms are stored less one.
+        block = {f"model.{name}": value for name, value in head.items() if name.startswith("layers.0.")}
+        block = model.sanitize({**block, "model.layers.0.conv1d.weight": mx.zeros((1, 1, 2))})
+        block = {name.split("layers.0.", 1)[1]: value for name, value in block.items()}
+        del block["conv1d.weight"]
+        self.layer.load_weights(list(block.items()))
+        self.layer.set_dtype(mx.float32)
+        self.fc = head["fc.weight"]
+        self.norms = [head[f"{name}.weight"] + 1 for name in ("pre_fc_norm_embedding", "pre_fc_norm_hidden", "norm")]
+
+    def logits(self, ids):
+        """[len(ids) - 1, V] of the token after the next, from each token but the last and the one after it."""
+        inner, eps = self.text.model, self.text.args.rms_norm_eps
+        embedding, hidden, last = self.norms
+        before = mx.fast.rms_norm(inner(mx.array([ids[:-1]])), hidden, eps)
+        after = mx.fast.rms_norm(inner.embed_tokens(mx.array([ids[1:]])), embedding, eps)
+        h = self.layer(mx.concatenate([after, before], axis=-1) @ self.fc.T, mask="causal")
+        h = mx.fast.rms_norm(h, last, eps)
+        return np.array((inner.embed_tokens.as_linear if self.text.args.tie_word_embeddings else self.text.lm_head)(h)[0])
+
+
 class Reference:
     """One loaded checkpoint. `logits(ids, split)` prefills `ids[:split]`, then decodes the rest one by one."""
 
@@ -183,6 +214,8 @@ class Reference:
                     layer.feed_forward = PlainRouting(layer.feed_forward)
         if reference["model_type"] == "falcon_h1" and not reference.get("is_converted"):
             scale_keys(self.model, reference)
+        names = [name for name, *_ in families.tensors(config)]
+        self.predictor = Predictor(self.model, config, dtype) if "mtp.fc.weight" in names else None
         self.window = reference.get("sliding_window") if reference["model_type"] == "mistral" else None
         self.longrope = None
         if (reference.get("rope_scaling") or {}).get("rope_type") == "longrope":

@@ -63,6 +63,7 @@ impl Sequence {
 
     pub(super) fn restore(&mut self, saved: Saved) {
         self.cache.restore(saved.cache);
+        self.recent.cut_back(self.cache.n_positions());
         (self.counts, self.n_counted) = (saved.counts, saved.n_counted);
     }
 }

@@ -30,6 +30,10 @@ impl MlxBackend {
             let tokens = mx::slice(&tokens, &[Cut { axis: 0, start, stop: start + n }])?;
             start += n;
             let hidden = self.model.hidden(&tokens, &mut pass(step, &parts, sequences))?;
+            for part in parts.iter().filter(|_| self.head().is_some()) {
+                let cut = Cut { axis: 0, start: part.start as i32, stop: (part.start + part.len) as i32 };
+                sequences[part.row_idx].recent.push(mx::slice(&hidden, &[cut])?);
+            }
             for part in &parts {
                 scores[part.row_idx].extend(self.score_part(&hidden, step, part, &sequences[part.row_idx])?);
             }
@@ -172,6 +176,7 @@ fn state(step: &Step, sequences: &[Sequence]) -> Vec<Array> {
         if row.output.draws().is_empty() {
             state.extend(sequence.cache.arrays());
         }
+        state.extend(sequence.recent.last().cloned());
         state.extend(sequence.counts.iter().map(|counts| counts.array().clone()));
     }
     state

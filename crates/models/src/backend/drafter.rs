@@ -1,11 +1,13 @@
-//! A draft model beside the model.
+//! A draft model beside the model, or a head of the model.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use tokbar_engine::{DraftAsk, StepError, TokenId};
 
 use super::{MlxBackend, mismatch};
 use crate::draft::DraftModel;
+use crate::draft::head::HeadAsk;
 use crate::flight::step_error;
 use crate::load::{LoadOptions, load};
 use crate::weights::LoadProgress;
@@ -52,7 +54,7 @@ impl MlxBackend {
 
     /// See [`Backend::draft`](tokbar_engine::Backend::draft).
     pub(super) fn ask_drafter(&mut self, asks: &[DraftAsk<'_>]) -> Result<Vec<Vec<TokenId>>, StepError> {
-        let Some(drafter) = &mut self.drafter else { return Ok(vec![Vec::new(); asks.len()]) };
+        let Some(drafter) = &mut self.drafter else { return self.ask_head(asks) };
         let sampling = |ask: &DraftAsk<'_>| {
             let sequence = self.sequences.get(&ask.sequence).ok_or_else(|| mismatch(ask.sequence, "is not open"))?;
             Ok(sequence.sampling.clone())
@@ -65,6 +67,17 @@ impl MlxBackend {
             draft.truncate(n_known);
         }
         Ok(drafts)
+    }
+
+    /// Drafts by the model's own head, if it has one.
+    fn ask_head(&mut self, asks: &[DraftAsk<'_>]) -> Result<Vec<Vec<TokenId>>, StepError> {
+        let Some(head) = self.model.predictor() else { return Ok(vec![Vec::new(); asks.len()]) };
+        let asks = asks.iter().map(|ask| {
+            let sequence = self.sequences.get(&ask.sequence).ok_or_else(|| mismatch(ask.sequence, "is not open"))?;
+            Ok(HeadAsk { ask, sampling: Arc::clone(&sequence.sampling), recent: &sequence.recent })
+        });
+        let asks = asks.collect::<Result<Vec<_>, StepError>>()?;
+        self.head_drafter.draft(head, &asks, self.info.n_vocab).map_err(step_error)
     }
 }
 

@@ -43,6 +43,7 @@ impl MlxBackend {
         if !sequence.cache.cut_back(n_positions) {
             return Err(mismatch(id, "has drafts that its cache cannot take back"));
         }
+        sequence.recent.cut_back(n_positions);
         if let Some(counts) = &mut sequence.counts {
             let tokens: Vec<_> = row.tokens.iter().map(|score| score.token).collect();
             counts.add_known(&tokens).map_err(step_error)?;

@@ -1,8 +1,10 @@
 //! The decoder that most families are: blocks of attention and feed-forward around a residual stream. A [`Recipe`] says
 //! where the norms sit, which layers see how far, and what is scaled.
 
+use std::rc::Rc;
+
 use super::decoder::{Dims, Ends};
-use super::{Model, Sizes};
+use super::{Model, Predictor, Sizes};
 use crate::LoadResult;
 use crate::cache::CacheKind;
 use crate::layers::attention::{AttentionShape, Sdpa};
@@ -15,6 +17,10 @@ use crate::layers::self_attention::{Layout, SelfAttention};
 use crate::mx::{self, Array, Dtype, Result};
 use crate::pass::{Pass, Reach};
 use crate::weights::{At, Weights};
+
+mod head;
+
+use head::Head;
 
 /// What a family decides.
 pub struct Recipe {
@@ -40,6 +46,8 @@ pub struct Recipe {
     pub recurrent: Option<Box<LoadMixer>>,
     /// What a layer's window means.
     pub local: Local,
+    /// The block of the head `mtp`, which predicts the token after the next; `None` = there is none.
+    pub head: Option<Layer>,
     /// What is scaled.
     pub scaling: Scaling,
 }
@@ -180,6 +188,7 @@ impl Recipe {
             layers: Layer::dense(windows, rope),
             recurrent: None,
             local: Local::Sliding,
+            head: None,
             scaling: Scaling::default(),
             dims,
         }
@@ -188,9 +197,14 @@ impl Recipe {
     /// Takes the whole network.
     pub fn load(self, weights: &Weights<'_>) -> LoadResult<Box<dyn Model>> {
         let layers = weights.root().at("model.layers");
-        let blocks = (0..self.layers.len()).map(|layer_idx| Block::load(&layers.at(layer_idx), &self, layer_idx));
+        let blocks = self.layers.iter().enumerate().map(|(layer_idx, layer)| {
+            let at = layers.at(layer_idx);
+            let mixer = self.recurrent.as_ref().map(|load| load(&at, layer_idx)).transpose()?.flatten();
+            Block::load(&at, &self, (layer, layer_idx), mixer)
+        });
         let blocks = blocks.collect::<LoadResult<Vec<Block>>>()?;
-        let ends = Ends::load(weights, &self.dims, self.norms.kind)?;
+        let ends = Rc::new(Ends::load(weights, &self.dims, self.norms.kind)?);
+        let head = self.head.as_ref().map(|layer| Head::load(&weights.root().at("mtp"), &self, layer, &ends));
         let attending = blocks.iter().zip(&self.layers).filter(|(block, _)| block.self_attn.mixer().is_none());
         let mut sizes = self.dims.sizes(attending.map(|(_, layer)| layer.window).collect());
         let n_attending = sizes.caches.len();
@@ -206,7 +220,7 @@ impl Recipe {
         if self.mla.as_ref().is_some_and(|(mla, _)| mla.index.is_some()) {
             sizes.caches.extend(vec![CacheKind::Full; self.layers.len()]);
         }
-        Ok(Box::new(Decoder { ends, blocks, sizes, scaling: self.scaling }))
+        Ok(Box::new(Decoder { ends, blocks, sizes, scaling: self.scaling, head: head.transpose()? }))
     }
 
     fn shape(&self, layer: &Layer) -> AttentionShape {
@@ -266,11 +280,15 @@ enum FeedForward {
 }
 
 impl Block {
-    fn load(at: &At<'_, '_>, recipe: &Recipe, layer_idx: usize) -> LoadResult<Self> {
+    /// Takes the block of a layer with an index among those that share caches; `mixer` is in place of its attention.
+    fn load(
+        at: &At<'_, '_>,
+        recipe: &Recipe,
+        (layer, layer_idx): (&Layer, usize),
+        mixer: Option<Box<dyn Mixer>>,
+    ) -> LoadResult<Self> {
         let Recipe { dims, norms, .. } = recipe;
-        let layer = &recipe.layers[layer_idx];
         let norm = |name: Option<&str>| name.map(|name| dims.norm(&at.at(name), norms.kind)).transpose();
-        let mixer = recipe.recurrent.as_ref().map(|load| load(at, layer_idx)).transpose()?.flatten();
         let self_attn = match (mixer, &recipe.mla) {
             (Some(mixer), _) => Attention::Other(mixer),
             (None, Some((mla, index_rope))) => {
@@ -358,10 +376,11 @@ fn add_in_range(x: &Array, y: &Array) -> Result<Array> {
 }
 
 struct Decoder {
-    ends: Ends,
+    ends: Rc<Ends>,
     blocks: Vec<Block>,
     sizes: Sizes,
     scaling: Scaling,
+    head: Option<Head>,
 }
 
 impl Model for Decoder {
@@ -378,6 +397,10 @@ impl Model for Decoder {
             h = block.forward(&h, pass)?;
         }
         Ok(h)
+    }
+
+    fn predictor(&self) -> Option<&dyn Predictor> {
+        self.head.as_ref().map(|head| head as &dyn Predictor)
     }
 
     fn can_take_back(&self) -> bool {

@@ -163,7 +163,17 @@ impl Ends {
 
     /// `[N, hidden]` to `[N, V]`.
     pub fn logits(&self, hidden: &Array) -> Result<Array> {
-        self.lm_head.forward(&self.norm.forward(hidden)?)
+        self.project(&self.norm(hidden)?)
+    }
+
+    /// The norm before the projection.
+    pub fn norm(&self, hidden: &Array) -> Result<Array> {
+        self.norm.forward(hidden)
+    }
+
+    /// The projection of what has been normed.
+    pub fn project(&self, normed: &Array) -> Result<Array> {
+        self.lm_head.forward(normed)
     }
 }
 

@@ -4,7 +4,7 @@
 use serde::Deserialize;
 
 use super::Model;
-use super::block::{Mixer, Recipe};
+use super::block::{Layer, Mixer, MlpKind, Recipe};
 use super::decoder::{Dims, sanitize, windows};
 use super::experts::{Experts, switch};
 use crate::LoadResult;
@@ -135,6 +135,8 @@ pub(super) fn load(file: &ConfigFile, weights: &Weights<'_>) -> LoadResult<Box<d
     let is_sparse = |layer_idx| !dense.contains(&layer_idx) && (layer_idx + 1).is_multiple_of(step);
     let has_experts = recipe.moe.is_some();
     switch(&mut recipe.layers, |layer_idx| has_experts && is_sparse(layer_idx));
+    let head = Layer { window: None, rope, mlp: if has_experts { MlpKind::Sparse } else { MlpKind::Dense } };
+    recipe.head = weights.contains("mtp.fc.weight").then_some(head);
     recipe.recurrent = Some(Box::new(move |at, layer_idx| {
         let load = || -> LoadResult<Box<dyn Mixer>> {
             Ok(Box::new(DeltaNet::load(&at.at("linear_attn"), delta_net, layer_idx)?))
@@ -152,9 +154,12 @@ fn centre(config: &Config, weights: &Weights<'_>) -> Centre {
     if is_converted { Centre::Zero } else { Centre::One }
 }
 
-/// Drops heads that predict several tokens, and takes joined projections apart.
+/// Drops all but the first block of the head that predicts, and takes joined projections apart.
 fn take_apart(config: &Config, weights: &Weights<'_>) -> LoadResult<()> {
-    weights.rename(|name| (!name.starts_with("mtp.") && !name.starts_with("model.mtp.")).then(|| name.to_owned()));
+    weights.rename(|name| {
+        let is_later = name.starts_with("mtp.layers.") && !name.starts_with("mtp.layers.0.");
+        (!is_later).then(|| name.to_owned())
+    });
     let head_dim = config.dims.head_dim();
     weights.split(&Split {
         name: "self_attn.q_proj",

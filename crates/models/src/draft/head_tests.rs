@@ -1,0 +1,103 @@
+use std::sync::Arc;
+
+use tokbar_engine::{DraftAsk, SamplingOptions, SequenceId, TokenId};
+
+use super::{HeadAsk, HeadDrafter, Recent};
+use crate::cache::{Layout, SequenceCache};
+use crate::draft::N_CATCH_UP_MAX;
+use crate::families::Model;
+use crate::fixtures::{Fixture, uniforms};
+use crate::load::{LoadOptions, load};
+use crate::mx::{self, Array};
+use crate::pass::{Pass, PassRow};
+
+fn model(name: &str) -> Box<dyn Model> {
+    let dir = tempfile::tempdir().unwrap();
+    Fixture::read(name).write(dir.path());
+    load(dir.path(), &LoadOptions::default(), &mut |_| {}).unwrap().model
+}
+
+fn tokens(name: &str, n: usize) -> Vec<TokenId> {
+    uniforms(name).take(n).map(|u| (u * 67.0) as u32).collect()
+}
+
+/// What the network makes of all tokens.
+fn hidden(model: &dyn Model, tokens: &[TokenId]) -> Array {
+    let mut cache = SequenceCache::new(&Layout::new(&model.sizes().caches, None));
+    let len = tokens.len();
+    let row = PassRow { start: 0, len, offset: 0, n_total: len, n_sure: len, cache: &mut cache };
+    model.hidden(&Array::from_slice(tokens, &[len as i32]), &mut Pass::new(vec![row])).unwrap()
+}
+
+fn recent(model: &dyn Model, tokens: &[TokenId]) -> Recent {
+    let mut recent = Recent::new(0);
+    recent.push(hidden(model, &tokens[..tokens.len() - 1]));
+    recent
+}
+
+#[test]
+fn a_head_that_followed_drafts_as_one_that_starts_anew() {
+    for name in ["qwen3_next", "qwen3_5"] {
+        let model = model(name);
+        let head = model.predictor().unwrap();
+        let mut numbers = uniforms(&format!("head {name}"));
+        let mut below = |n: usize| (numbers.next().unwrap() * n as f32) as usize;
+        let mut texts = [tokens("a", 3), tokens("b", 70), tokens("c", 9)];
+        let warm = SamplingOptions { temperature: 0.9, top_k: 20, ..SamplingOptions::default() };
+        let samplings = [SamplingOptions::default(), warm.clone(), warm].map(Arc::new);
+        let mut following = HeadDrafter::default();
+        for turn in 0..20 {
+            let n_drafts = below(5);
+            let chosen: Vec<usize> = (0..3).filter(|_| below(3) > 0).collect();
+            let recents: Vec<Recent> = chosen.iter().map(|at| recent(&*model, &texts[*at])).collect();
+            let asks: Vec<DraftAsk<'_>> = chosen
+                .iter()
+                .map(|&at| DraftAsk {
+                    sequence: SequenceId(at as u64),
+                    tokens: &texts[at],
+                    uniforms: uniforms("draws").skip(texts[at].len()).take(n_drafts).collect(),
+                })
+                .collect();
+            let asked = || {
+                let all = asks.iter().zip(&chosen).zip(&recents);
+                let asked =
+                    all.map(|((ask, at), recent)| HeadAsk { ask, sampling: Arc::clone(&samplings[*at]), recent });
+                asked.collect::<Vec<_>>()
+            };
+            let drafts = following.draft(head, &asked(), 67).unwrap();
+            for (ask, draft) in asked().into_iter().zip(&drafts) {
+                let alone = HeadDrafter::default().draft(head, std::slice::from_ref(&ask), 67).unwrap();
+                assert_eq!((&alone[0], draft.len()), (draft, n_drafts), "{name}: turn {turn}");
+            }
+            drop(asks);
+            for (at, draft) in chosen.into_iter().zip(drafts) {
+                // As many as the model liked, and its own choice.
+                texts[at].extend(draft.iter().take(below(draft.len() + 2)));
+                texts[at].push(below(67) as TokenId);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_kept_for_the_head_follows_the_sequence() {
+    let array = |from: usize, n: usize| {
+        let values: Vec<f32> = (from..from + n).map(|position| position as f32).collect();
+        Array::from_slice(&values, &[n as i32, 1])
+    };
+    let mut recent = Recent::new(10);
+    let (mut end, mut numbers) = (10, uniforms("recent"));
+    for _ in 0..200 {
+        let n = 1 + (numbers.next().unwrap() * 90.0) as usize;
+        recent.push(array(end, n));
+        end += n;
+        end -= ((numbers.next().unwrap() * 8.0) as usize).min(n - 1);
+        recent.cut_back(end);
+        assert_eq!(recent.end(), end);
+        let n_held = end - recent.start;
+        assert!(n_held <= N_CATCH_UP_MAX + 100 && n_held >= (end - 10).min(N_CATCH_UP_MAX - 8), "{n_held}");
+        let first = recent.start + (numbers.next().unwrap() * n_held as f32) as usize;
+        let held = mx::to_f32(&recent.from(first).unwrap()).unwrap();
+        assert_eq!(held, (first..end).map(|position| position as f32).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,62 @@
+//! A head that predicts the token after the next (DeepSeek-AI 2024, Qwen Team 2025): one more block over the network's output
+//! at a position and the embedding of the token that follows it. It predicts further from its own output.
+
+use std::rc::Rc;
+
+use super::{Block, Ends, Layer, Norm, Recipe};
+use crate::LoadResult;
+use crate::cache::CacheKind;
+use crate::families::Predictor;
+use crate::layers::linear::{Bias, Linear, Shape};
+use crate::mx::{self, Array, Result};
+use crate::pass::Pass;
+use crate::weights::At;
+
+/// See the module.
+pub(super) struct Head {
+    ends: Rc<Ends>,
+    pre_fc_norm_embedding: Norm,
+    pre_fc_norm_hidden: Norm,
+    fc: Linear,
+    block: Block,
+    norm: Norm,
+    caches: [CacheKind; 1],
+}
+
+impl Head {
+    /// Takes `pre_fc_norm_embedding`, `pre_fc_norm_hidden`, `fc`, `layers.0` and `norm`.
+    pub(super) fn load(at: &At<'_, '_>, recipe: &Recipe, layer: &Layer, ends: &Rc<Ends>) -> LoadResult<Self> {
+        let norm = |name: &str| recipe.dims.norm(&at.at(name), recipe.norms.kind);
+        let n = recipe.dims.hidden_size as i32;
+        Ok(Self {
+            ends: Rc::clone(ends),
+            pre_fc_norm_embedding: norm("pre_fc_norm_embedding")?,
+            pre_fc_norm_hidden: norm("pre_fc_norm_hidden")?,
+            fc: Linear::load(at, Shape { name: "fc", n_out: n, n_in: 2 * n, bias: Bias::Absent })?,
+            block: Block::load(&at.at("layers.0"), recipe, (layer, 0), None)?,
+            norm: norm("norm")?,
+            caches: [CacheKind::from(layer.window)],
+        })
+    }
+}
+
+impl Predictor for Head {
+    fn caches(&self) -> &[CacheKind] {
+        &self.caches
+    }
+
+    fn start(&self, hidden: &Array) -> Result<Array> {
+        self.ends.norm(hidden)
+    }
+
+    fn advance(&self, before: &Array, tokens: &Array, pass: &mut Pass<'_>) -> Result<Array> {
+        let embedded = self.pre_fc_norm_embedding.forward(&self.ends.embed(tokens)?)?;
+        let before = self.pre_fc_norm_hidden.forward(before)?;
+        let joined = self.fc.forward(&mx::concatenate(&[&embedded, &before], 1)?)?;
+        self.norm.forward(&self.block.forward(&joined, pass)?)
+    }
+
+    fn logits(&self, output: &Array) -> Result<Array> {
+        self.ends.project(output)
+    }
+}
