@@ -8,6 +8,8 @@ mod cache;
 mod cli;
 #[path = "app/download.rs"]
 mod download;
+#[path = "app/families.rs"]
+mod families;
 #[path = "app/hostile.rs"]
 mod hostile;
 #[path = "app/http.rs"]
