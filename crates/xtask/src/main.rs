@@ -39,6 +39,7 @@ const SUBCOMMANDS: &[Subcommand] = &[
     Subcommand { name: "clients", arguments: "", about: "install the vendors' own clients that the tests run", run: clients::run },
     Subcommand { name: "docs", arguments: "", about: "write the pages anew that are made of what the code knows", run: docs::run },
     Subcommand { name: "golden", arguments: "models|chat|real", about: "write what the Python reference says anew", run: golden::run },
+    Subcommand { name: "kit", arguments: "", about: "bring what tests read into .testkit: templates, tokenizers, questions", run: kit::run },
     Subcommand { name: "model", arguments: "[NAME...]", about: "bring small real models into .testkit: gemma3, smollm2", run: model::run },
     Subcommand { name: "run", arguments: "[MODEL [OPTION...]]", about: "build for release and serve a model; SmolLM2 without MODEL", run: run::run },
     Subcommand { name: "setup", arguments: "", about: "prepare this machine and checkout: packages, MLX, bindings", run: setup::run },

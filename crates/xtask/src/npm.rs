@@ -14,6 +14,13 @@ pub struct Package {
     pub integrity: &'static str,
 }
 
+impl Package {
+    /// What a stamp says: another version or content is another text.
+    pub fn pinned(&self) -> String {
+        format!("{} {}\n", self.spec, self.integrity)
+    }
+}
+
 /// Downloads a package and unpacks it: its files are then in `folder/package`.
 pub fn unpack(package: &Package, folder: &Path) -> anyhow::Result<PathBuf> {
     files::empty_dir(folder)?;
@@ -36,7 +43,7 @@ pub fn unpack(package: &Package, folder: &Path) -> anyhow::Result<PathBuf> {
 
 /// Puts packages, which need no others, into `folder/node_modules`, where `NODE_PATH` finds them; anew when a pin changes.
 pub fn environment(folder: &Path, packages: &[Package]) -> anyhow::Result<()> {
-    let text: String = packages.iter().map(|package| format!("{} {}\n", package.spec, package.integrity)).collect();
+    let text: String = packages.iter().map(Package::pinned).collect();
     if files::says(&folder.join("stamp"), &text) {
         return Ok(());
     }
