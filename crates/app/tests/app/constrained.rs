@@ -1,5 +1,8 @@
 //! Forced calls and forms on a small real model: what it says is poor, but always right in form.
 
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use serde_json::{Map, Value, json};
 
 use crate::http::post;
@@ -7,7 +10,7 @@ use crate::testbed::{Server, smollm2, testkit};
 
 const PATH: &str = "/chat/completions";
 
-/// Questions asked of each kind: 200 in the long run.
+/// Questions asked of each kind: 200 under `cargo xtask test --all`.
 fn n_questions() -> usize {
     if std::env::var_os("TOKBAR_TEST_ALL").is_some() { 200 } else { 6 }
 }
@@ -64,31 +67,63 @@ fn ask(server: &Server, question: &str, extra: Value) -> Value {
     answer["choices"][0].clone()
 }
 
+/// Streams at once: rows that are held to different forms share their steps.
+const N_STREAMS: usize = 4;
+
+/// Puts each question with its tool to the server, some at a time, and gathers what is wrong with the answers.
+fn check_all(check: impl Fn(usize, &str, &Value) -> Result<(), String> + Sync) {
+    let questions: Vec<_> = questions().into_iter().take(n_questions()).collect();
+    let next = AtomicUsize::new(0);
+    let failures = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..N_STREAMS {
+            scope.spawn(|| {
+                while let Some((idx, (question, tool))) = {
+                    let idx = next.fetch_add(1, Ordering::Relaxed);
+                    questions.get(idx).map(|question| (idx, question))
+                } {
+                    let failure = check(idx, question, tool).err();
+                    failures.lock().expect("no check panics").extend(failure);
+                }
+            });
+        }
+    });
+    let failures = failures.into_inner().expect("no check panics");
+    assert!(failures.is_empty(), "{} of {}: {failures:#?}", failures.len(), questions.len());
+}
+
 #[test]
 fn forced_calls_fit_their_tools() {
     let server = Server::start(&smollm2());
-    let mut failures = Vec::new();
-    for (idx, (question, tool)) in questions().into_iter().take(n_questions()).enumerate() {
-        let name = tool["function"]["name"].clone();
+    check_all(|idx, question, tool| {
+        let name = &tool["function"]["name"];
         let choice = match idx % 2 {
             0 => json!("required"),
             _ => json!({ "type": "function", "function": { "name": name } }),
         };
         let schema = jsonschema::validator_for(&tool["function"]["parameters"]).expect("a schema");
         let extra = json!({ "tools": [tool], "tool_choice": choice, "parallel_tool_calls": false });
-        let answer = ask(&server, &question, extra);
+        let answer = ask(&server, question, extra);
         let calls = answer["message"]["tool_calls"].as_array().cloned().unwrap_or_default();
         let arguments = calls.first().and_then(|call| call["function"]["arguments"].as_str()).unwrap_or_default();
         let is_valid = serde_json::from_str(arguments).is_ok_and(|arguments: Value| schema.is_valid(&arguments));
-        if calls.len() != 1
-            || calls[0]["function"]["name"] != name
-            || !is_valid
-            || answer["finish_reason"] != "tool_calls"
-        {
-            failures.push(format!("{question}: {answer}"));
-        }
-    }
-    assert!(failures.is_empty(), "{} of {}: {failures:#?}", failures.len(), n_questions());
+        let is_right = calls.len() == 1 && calls[0]["function"]["name"] == *name && is_valid;
+        if is_right && answer["finish_reason"] == "tool_calls" { Ok(()) } else { Err(format!("{question}: {answer}")) }
+    });
+}
+
+#[test]
+fn strict_schemas_of_all_kinds_give_valid_json() {
+    let server = Server::start(&smollm2());
+    check_all(|_, question, tool| {
+        let schema = &tool["function"]["parameters"];
+        let validator = jsonschema::validator_for(schema).expect("a schema");
+        let format = json!({ "type": "json_schema", "json_schema": { "name": "x", "strict": true, "schema": schema } });
+        let answer = ask(&server, question, json!({ "response_format": format }));
+        let text = answer["message"]["content"].as_str().unwrap_or_default();
+        let is_valid = serde_json::from_str(text).is_ok_and(|value: Value| validator.is_valid(&value));
+        if is_valid && answer["finish_reason"] == "stop" { Ok(()) } else { Err(format!("{question}: {answer}")) }
+    });
 }
 
 #[test]
