@@ -23,4 +23,5 @@ pub mod say;
 mod shelf;
 mod size;
 mod sources;
+mod wake;
 mod wiring;

@@ -45,7 +45,7 @@ pub fn run(args: &ServeArgs) -> Result<()> {
             loaded = wiring::in_background(move || lifecycle::load_keeping(&model, &kv))? => {
                 let loaded = loaded??;
                 let news = news(address, &loaded, keys.is_some());
-                keeper = Some(Keeper::start(&models, loaded, recipe, keeper_options(&args.keep))?);
+                keeper = Some(Keeper::start(&models, loaded, recipe, keeper_options(&args.keep, address))?);
                 tell(news);
             }
             () = &mut serving => return Ok(()),
@@ -80,8 +80,9 @@ fn mark(model: &str, address: SocketAddr) -> Option<Mark> {
     )
 }
 
-fn keeper_options(args: &KeepArgs) -> KeeperOptions {
+fn keeper_options(args: &KeepArgs, address: SocketAddr) -> KeeperOptions {
     KeeperOptions {
+        address,
         idle_timeout: (args.idle_timeout > 0.0).then(|| Duration::from_secs_f64(60.0 * args.idle_timeout.min(1e6))),
         memory_budget: args.memory_budget,
         switches: !args.no_switch,

@@ -1,5 +1,6 @@
 //! The handle of the thread that loads and unloads: what the server asks through, and how it is stopped.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError};
@@ -31,6 +32,8 @@ pub struct KeeperOptions {
     pub switches: bool,
     /// Whether the first model stays.
     pub is_pinned: bool,
+    /// Where the server listens.
+    pub address: SocketAddr,
     /// Where the memory pressure is read from, instead of the machine.
     pub pressure_from: Option<PathBuf>,
     /// How long the machine must be better off before anything is given back.

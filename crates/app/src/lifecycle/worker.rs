@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread::{JoinHandle, sleep};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use tokbar_engine::Hold;
@@ -21,6 +21,7 @@ use super::policy::{self, Held};
 use super::resident::{Recipe, Resident};
 use crate::power::{Wakefulness, Work};
 use crate::pressure::{self, FromFile, Level, Policy, Source};
+use crate::wake::{self, Wake};
 use crate::{memory, power, say, sources};
 
 /// How often the thread looks at use and pressure.
@@ -57,6 +58,7 @@ pub fn start(
         hold: Hold::default(),
         acts: VecDeque::new(),
         wakefulness: Wakefulness::new(power::assertion()),
+        wake: Wake::default(),
         start: Instant::now(),
     };
     worker.serve(loaded, recipe.names);
@@ -79,6 +81,7 @@ struct Worker {
     hold: Hold,
     acts: VecDeque<String>,
     wakefulness: Wakefulness,
+    wake: Wake,
     start: Instant,
 }
 
@@ -117,6 +120,7 @@ impl Worker {
         self.residents.iter_mut().for_each(|resident| resident.look(now));
         let is_working = self.residents.iter().any(Resident::is_busy);
         self.wakefulness.observe(self.start.elapsed(), if is_working { Work::Some } else { Work::None });
+        self.notice_sleep();
         self.feel_pressure();
         if let Some(timeout) = self.options.idle_timeout {
             for name in policy::expired(&self.held(), timeout) {
@@ -263,6 +267,22 @@ impl Worker {
         let idx = self.position(name).ok_or_else(unknown)?;
         self.residents[idx].is_pinned = change == PinChange::Set;
         Ok(())
+    }
+
+    /// After a sleep clients have gone, and the port may have.
+    fn notice_sleep(&mut self) {
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let Some(slept) = self.wake.observe(self.start.elapsed(), wall) else { return };
+        if wake::answers(self.options.address) {
+            self.act(format!("the machine slept for {} s: the server still answers", slept.as_secs()));
+        } else {
+            let seconds = slept.as_secs();
+            tracing::error!(
+                "{} no longer answers after the machine slept: start the server again",
+                self.options.address
+            );
+            self.act(format!("the machine slept for {seconds} s: the server no longer answers"));
+        }
     }
 
     /// Acts when the machine is short of memory, and again when it no longer is.
