@@ -135,7 +135,8 @@ pub(super) fn load(file: &ConfigFile, weights: &Weights<'_>) -> LoadResult<Box<d
     let is_sparse = |layer_idx| !dense.contains(&layer_idx) && (layer_idx + 1).is_multiple_of(step);
     let has_experts = recipe.moe.is_some();
     switch(&mut recipe.layers, |layer_idx| has_experts && is_sparse(layer_idx));
-    let head = Layer { window: None, rope, mlp: if has_experts { MlpKind::Sparse } else { MlpKind::Dense } };
+    let head =
+        Layer { window: None, rope, attention: None, mlp: if has_experts { MlpKind::Sparse } else { MlpKind::Dense } };
     recipe.head = weights.contains("mtp.fc.weight").then_some(head);
     recipe.recurrent = Some(Box::new(move |at, layer_idx| {
         let load = || -> LoadResult<Box<dyn Mixer>> {
