@@ -2,6 +2,7 @@
 
 mod bench;
 mod inspect;
+mod shelf;
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -12,6 +13,7 @@ pub use bench::{
     BenchArgs, BenchCommand, CompareArgs, EngineArgs, OutputArgs, SizeArgs, SuiteArg, SuitesArgs, TargetArgs,
 };
 pub use inspect::{ParseArgs, RenderArgs};
+pub use shelf::{LsArgs, ModelsArgs, PullArgs, RmArgs, SearchArgs};
 
 use crate::size;
 
@@ -39,6 +41,16 @@ pub enum Command {
     Import(ImportArgs),
     /// Show what a model is and what it needs.
     Info(InfoArgs),
+    /// List the models on this machine, with what is wrong with those that cannot be loaded.
+    Ls(LsArgs),
+    /// Download a model, or what is missing of it.
+    Pull(PullArgs),
+    /// Look for MLX models on the Hugging Face Hub.
+    Search(SearchArgs),
+    /// List models that have short names, with which of them fit this machine.
+    Models(ModelsArgs),
+    /// Remove a model from the disk.
+    Rm(RmArgs),
     /// Make, list and remove API keys.
     #[command(subcommand)]
     Key(KeyCommand),

@@ -5,9 +5,14 @@ mod cache;
 mod import;
 mod info;
 mod key;
+mod ls;
+mod models;
 mod parse;
+mod pull;
 mod render;
+mod rm;
 mod run;
+mod search;
 mod serve;
 
 use anyhow::Result;
@@ -26,6 +31,11 @@ pub fn dispatch(cli: Cli) -> Result<()> {
         Command::Run(args) => run::run(&args),
         Command::Import(args) => import::run(&args),
         Command::Info(args) => info::run(&args),
+        Command::Ls(args) => ls::run(&args),
+        Command::Pull(args) => pull::run(&args),
+        Command::Search(args) => search::run(&args),
+        Command::Models(args) => models::run(&args),
+        Command::Rm(args) => rm::run(&args),
         Command::Key(command) => key::run(&command),
         Command::Parse(args) => parse::run(&args),
         Command::Render(args) => render::run(&args),

@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use directories::ProjectDirs;
 use jiff::Timestamp;
 use ring::rand::{SecureRandom, SystemRandom};
 use serde::{Deserialize, Serialize};
 use tokbar_server::{Key, KeyScope, Keys, sha256_hex};
+
+use crate::config_dir;
 
 /// A file with more is not ours.
 const N_BYTES_MAX: u64 = 1 << 20;
@@ -35,12 +36,7 @@ pub struct Entry {
 /// # Errors
 /// When the user has no home folder.
 pub fn place() -> Result<PathBuf> {
-    if let Some(dir) = std::env::var_os("TOKBAR_CONFIG_DIR").filter(|dir| !dir.is_empty()) {
-        return Ok(PathBuf::from(dir).join("keys.json"));
-    }
-    let dirs = ProjectDirs::from("", "", "tokbar");
-    let dirs = dirs.ok_or_else(|| anyhow!("this user has no home folder; name a folder with TOKBAR_CONFIG_DIR"))?;
-    Ok(dirs.config_dir().join("keys.json"))
+    Ok(config_dir::place()?.join("keys.json"))
 }
 
 /// All keys of the file; none if there is no file.

@@ -4,14 +4,19 @@
 
 pub mod cli;
 pub mod commands;
+mod config_dir;
 mod defaults;
 mod draft;
+mod hub;
 mod key_file;
+mod known;
 mod kv_cache;
 mod lifecycle;
+mod memory;
 mod port;
 mod progress;
 pub mod say;
+mod shelf;
 mod size;
 mod sources;
 mod wiring;

@@ -2,7 +2,9 @@
 //! panic.
 
 use std::fmt::Display;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write, stdin};
+
+use anyhow::{Context, Result, bail};
 
 /// Writes `text` and a line end, at once.
 ///
@@ -31,6 +33,20 @@ pub fn aside(text: &str) {
     if out.is_terminal() && write!(out, "\x1b[2m{text}\x1b[0m").is_err() {
         tracing::trace!("standard error is gone");
     }
+}
+
+/// Whether a person says yes to `question`.
+///
+/// # Errors
+/// When nobody can be asked.
+pub fn is_agreed(question: &str) -> Result<bool> {
+    if !stdin().is_terminal() {
+        bail!("{question} There is nobody to ask; say --yes");
+    }
+    piece(&format!("{question} [y/N] "))?;
+    let mut answer = String::new();
+    stdin().read_line(&mut answer).context("no answer can be read")?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
 /// An error and its causes in one line, each once: many errors tell their cause in their own words already.

@@ -1,17 +1,15 @@
 //! Where models come from: folders, GGUF files, the Hugging Face cache, and the Hub itself.
 
-use std::env;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
-use directories::{BaseDirs, ProjectDirs};
+use directories::ProjectDirs;
 use tokbar_hub::checkpoint::{Checkpoint, CheckpointError};
-use tokbar_hub::download::{self, DownloadOptions};
 use tokbar_hub::gguf::{self, ImportOptions, ImportReport};
-use tokbar_hub::resolve::{self, ResolveError, cache_dir, resolve};
+use tokbar_hub::resolve::{self, ResolveError, resolve};
 
-use crate::progress;
+use crate::{hub, known, progress, shelf};
 
 /// A checkpoint's folder.
 pub struct Source {
@@ -27,11 +25,15 @@ pub struct Source {
 /// # Errors
 /// When there is no such model, or its import or download fails.
 pub fn folder(model: &str) -> Result<Source> {
-    let home = BaseDirs::new().map(|dirs| dirs.home_dir().to_owned());
-    let cache = cache_dir(env::var_os("HF_HUB_CACHE"), env::var_os("HF_HOME"), home);
-    match present(model, cache.as_deref())? {
+    let cache = hub::cache();
+    let repository = if Path::new(model).exists() { None } else { known::repository(model)? };
+    match present(repository.as_deref().unwrap_or(model), cache.as_deref())? {
         resolve::Source::Folder(dir) => Ok(Source { name: name_of(model, &dir), dir }),
-        resolve::Source::Gguf(file) => imported(&file),
+        resolve::Source::Gguf(file) => {
+            let source = imported(&file)?;
+            // Ollama's files are named by their hashes.
+            Ok(if Path::new(model).exists() { source } else { Source { name: model.to_owned(), ..source } })
+        }
     }
 }
 
@@ -42,10 +44,13 @@ fn present(model: &str, cache: Option<&Path>) -> Result<resolve::Source> {
         let missing = || format!("there is no file or folder {model}");
         return if is_path(model) { found.with_context(missing) } else { Ok(found?) };
     };
-    if is_offline() {
+    if let Some(model) = shelf::elsewhere(model)? {
+        return Ok(resolve(&model.path.to_string_lossy(), None)?);
+    }
+    if hub::is_offline() {
         return found.with_context(|| format!("HF_HUB_OFFLINE forbids to download `{model}`"));
     }
-    download(model, cache)?;
+    hub::pull_with_bar(model, &hub::options()?)?;
     Ok(resolve(model, Some(cache))?)
 }
 
@@ -66,30 +71,6 @@ fn lacks_files(model: &str, found: &Result<resolve::Source, ResolveError>) -> bo
         ),
         _ => false,
     }
-}
-
-/// Hugging Face's own switch against any use of the network.
-fn is_offline() -> bool {
-    let value = env::var("HF_HUB_OFFLINE").unwrap_or_default().to_ascii_lowercase();
-    matches!(value.as_str(), "1" | "on" | "true" | "yes")
-}
-
-/// Downloads the model `id` from the Hub into `cache`, with a progress bar.
-fn download(id: &str, cache: &Path) -> Result<()> {
-    let given = |name: &str| env::var(name).ok().filter(|value| !value.trim().is_empty());
-    let mut options = DownloadOptions { token: given("HF_TOKEN"), ..DownloadOptions::new(cache.to_owned()) };
-    if let Some(endpoint) = given("HF_ENDPOINT") {
-        options.endpoint = endpoint;
-    }
-    tracing::info!(id, endpoint = options.endpoint, "downloading");
-    let bar = progress::bytes("Downloading");
-    let downloaded = download::download(id, &options, &mut |now| {
-        progress::show(&bar, now.n_bytes_done, now.n_bytes);
-        ControlFlow::Continue(())
-    });
-    bar.finish_and_clear();
-    downloaded?;
-    Ok(())
 }
 
 /// Imports `file` as `folder`, with a progress bar. `go_on` is asked after every piece; `Break` cancels.

@@ -6,6 +6,8 @@ mod bench;
 mod cache;
 #[path = "app/cli.rs"]
 mod cli;
+#[path = "app/constrained.rs"]
+mod constrained;
 #[path = "app/download.rs"]
 mod download;
 #[path = "app/families.rs"]
@@ -18,6 +20,8 @@ mod http;
 #[allow(clippy::unwrap_used, dead_code)]
 #[path = "../../hub/tests/hub/loopback.rs"]
 mod loopback;
+#[path = "app/pull.rs"]
+mod pull;
 #[path = "app/reference.rs"]
 mod reference;
 #[allow(clippy::unwrap_used, dead_code)]
@@ -27,6 +31,8 @@ mod repository;
 mod sdk;
 #[path = "app/security.rs"]
 mod security;
+#[path = "app/shelf.rs"]
+mod shelf;
 #[path = "app/streams.rs"]
 mod streams;
 #[path = "app/testbed.rs"]

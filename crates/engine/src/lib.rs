@@ -6,9 +6,11 @@ mod backend;
 mod costs;
 mod draft;
 mod draw;
+mod dry;
 mod engine;
 pub mod fake;
 mod limits;
+mod mask;
 mod outputs;
 mod plan;
 mod prefix_tree;
@@ -25,12 +27,13 @@ mod worker;
 
 pub use backend::{
     Backend, DraftAsk, Draw, Kept, ModelInfo, Opening, Prefix, PromptScores, Row, RowInput, RowOutput, RowResult, Step,
-    StepError, StepOutput, TokenBits, TokenScore,
+    StepError, StepOutput, Terms, TokenBits, TokenScore,
 };
 pub use engine::{Engine, EngineOptions, StartError, SubmitError};
+pub use mask::{MaskSource, TokenMask};
 pub use outputs::Outputs;
 pub use request::{FinishReason, Output, Priority, Request, Usage};
-pub use sampling::{N_LOGPROBS_MAX, SamplingError, SamplingOptions};
+pub use sampling::{Dry, N_LOGPROBS_MAX, SamplingError, SamplingOptions};
 pub use speculation::{DraftCounts, Speculation};
 pub use stats::Stats;
 

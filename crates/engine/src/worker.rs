@@ -2,7 +2,6 @@
 //!
 //! Knows threads, channels and the clock. Which rows a step has is the scheduler's matter.
 
-use std::any::Any;
 use std::collections::HashMap;
 use std::error::Error as StdError;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,14 +19,19 @@ use crate::limits::bounds;
 use crate::outputs::{Bell, Command, N_OUTPUTS_MAX, Shared};
 use crate::plan::{Chore, Keep, Plan};
 use crate::scheduler::Scheduler;
+use crate::sequence::N_FORCED_MAX;
 use crate::spill::{Pace, Spill};
 use crate::stats::Meter;
 use crate::tier::Tier;
 use crate::{Backend, EngineOptions, FinishReason, ModelInfo, Output, SequenceId, StartError, Stats};
 
-/// Room in an output channel below which a sequence pauses: two rows in flight with a verified run, prompt scores
-/// and the finish.
-const N_OUTPUTS_SPARE: usize = N_DRAFT_MAX + 4;
+mod failure;
+
+use failure::{panic_text, start_error};
+
+/// Room in an output channel below which a sequence pauses: two rows in flight with a verified run, forced tokens, prompt
+/// scores and the finish.
+const N_OUTPUTS_SPARE: usize = N_DRAFT_MAX + N_FORCED_MAX + 4;
 
 /// How often to look whether a disk that somebody waits for is stuck.
 const DISK_LOOK: Duration = Duration::from_millis(100);
@@ -304,7 +308,17 @@ impl Worker {
                 self.scheduler.snapshot_refused(*id, *snapshot);
             }
         }
+        if self.scheduler.n_steps_in_flight() == 1 {
+            self.bind();
+        }
         true
+    }
+
+    /// Tells the backend what the draws of the oldest step in flight hang on, while it computes.
+    fn bind(&mut self) {
+        if let Some(terms) = self.scheduler.late_terms() {
+            self.backend.bind(terms);
+        }
     }
 
     fn collect(&mut self) {
@@ -324,6 +338,7 @@ impl Worker {
                 self.scheduler.collect_failed(&error);
             }
         }
+        self.bind();
     }
 
     /// Sends what the scheduler has to tell. A sequence that plans rows always has room, see [`N_OUTPUTS_SPARE`].
@@ -378,19 +393,4 @@ impl Worker {
         let kept = self.scheduler.forget_all();
         self.backend.forget(&kept);
     }
-}
-
-/// Why a worker ended before it was ready.
-fn start_error(thread: JoinHandle<Result<(), StartError>>) -> StartError {
-    match thread.join() {
-        Ok(Err(error)) => error,
-        Ok(Ok(())) => StartError::Panicked { detail: "it ended early".to_owned() },
-        Err(panic) => StartError::Panicked { detail: panic_text(panic.as_ref()).to_owned() },
-    }
-}
-
-/// What a panic said.
-fn panic_text(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("panic without a message")
 }

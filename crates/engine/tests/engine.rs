@@ -16,6 +16,8 @@ mod disk;
 mod failures;
 #[path = "engine/limits.rs"]
 mod limits;
+#[path = "engine/masked.rs"]
+mod masked;
 #[path = "engine/receivers.rs"]
 mod receivers;
 #[path = "engine/shutdown.rs"]

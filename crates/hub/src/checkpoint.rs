@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
+use crate::kv_cost::{KvCost, text_field};
 use crate::safetensors::{Dtype, Header, SafetensorsError, TensorInfo};
 
 /// Largest config.json and tokenizer_config.json read, in bytes.
@@ -38,25 +39,6 @@ pub struct WeightFile {
     pub path: PathBuf,
     /// Its size.
     pub n_bytes: u64,
-}
-
-/// What the key-value cache of one sequence takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KvCost {
-    /// Bytes per token in layers that see the whole context.
-    pub n_bytes_per_token: u64,
-    /// Bytes per token in layers that see a sliding window.
-    pub n_window_bytes_per_token: u64,
-    /// Length of the sliding window in tokens; 0 without one.
-    pub window: u64,
-}
-
-impl KvCost {
-    /// Bytes for a sequence of `n_tokens`.
-    pub fn n_bytes(&self, n_tokens: u64) -> u64 {
-        let windowed = self.n_window_bytes_per_token.saturating_mul(n_tokens.min(self.window));
-        self.n_bytes_per_token.saturating_mul(n_tokens).saturating_add(windowed)
-    }
 }
 
 /// An opened checkpoint.
@@ -124,7 +106,7 @@ impl Checkpoint {
             n_context: text_field(&config, "max_position_embeddings").and_then(Value::as_u64),
             has_tokenizer: dir.join("tokenizer.json").is_file(),
             has_chat_template: has_chat_template(dir)?,
-            kv: kv_cost(&config),
+            kv: KvCost::as_published(&config),
             files: headers
                 .into_iter()
                 .map(|(path, header)| WeightFile { path, n_bytes: header.file_n_bytes })
@@ -169,12 +151,6 @@ fn object(path: &Path, cap: u64) -> Result<Option<Map<String, Value>>, Checkpoin
         Ok(_) => Err(damaged("it is no JSON object".to_owned())),
         Err(error) => Err(damaged(error.to_string())),
     }
-}
-
-/// A field of the text model: at the top, or under `text_config` where a checkpoint also sees or hears.
-fn text_field<'a>(config: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
-    let nested = || config.get("text_config").and_then(|text| text.get(name));
-    config.get(name).filter(|value| !value.is_null()).or_else(nested)
 }
 
 fn quantization(config: &Map<String, Value>) -> Option<Quantization> {
@@ -276,30 +252,6 @@ fn has_chat_template(dir: &Path) -> Result<bool, CheckpointError> {
     }
     let config = object(&dir.join("tokenizer_config.json"), N_CONFIG_BYTES_MAX)?;
     Ok(config.is_some_and(|config| config.get("chat_template").is_some_and(|template| !template.is_null())))
-}
-
-fn kv_cost(config: &Map<String, Value>) -> Option<KvCost> {
-    let count = |name: &str| text_field(config, name).and_then(Value::as_u64);
-    let (n_layers, n_heads) = (count("num_hidden_layers")?, count("num_attention_heads")?);
-    let head = count("head_dim").or_else(|| count("hidden_size")?.checked_div(n_heads))?;
-    let n_kv_heads = count("num_key_value_heads").unwrap_or(n_heads);
-    let dtype = text_field(config, "torch_dtype").or_else(|| text_field(config, "dtype")).and_then(Value::as_str);
-    let element = if dtype == Some("float32") { 4 } else { 2 };
-    let per_layer = n_kv_heads.checked_mul(head)?.checked_mul(2 * element)?;
-    let n_windowed = n_windowed_layers(config, n_layers);
-    Some(KvCost {
-        n_bytes_per_token: per_layer.checked_mul(n_layers.checked_sub(n_windowed)?)?,
-        n_window_bytes_per_token: per_layer.checked_mul(n_windowed)?,
-        window: if n_windowed > 0 { count("sliding_window").unwrap_or(0) } else { 0 },
-    })
-}
-
-fn n_windowed_layers(config: &Map<String, Value>, n_layers: u64) -> u64 {
-    if let Some(types) = text_field(config, "layer_types").and_then(Value::as_array) {
-        return types.iter().filter(|kind| kind.as_str() == Some("sliding_attention")).count() as u64;
-    }
-    let pattern = text_field(config, "sliding_window_pattern").and_then(Value::as_u64);
-    pattern.and_then(|pattern| n_layers.checked_div(pattern)).map_or(0, |n_full| n_layers - n_full)
 }
 
 #[cfg(test)]

@@ -5,25 +5,35 @@
 //! `.incomplete` files, where the next call goes on.
 
 mod blob;
+mod client;
 mod error;
 mod hub;
 mod listing;
+mod pace;
+mod pieces;
+mod search;
 mod store;
+mod worker;
 
 use std::fs::File;
 use std::io::Read;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use self::blob::Partial;
+use self::client::{Endpoint, Span};
 pub use self::error::DownloadError;
 use self::hub::{Hub, Reply};
 use self::listing::{HubFile, Listing};
+pub use self::pace::Pace;
+use self::pieces::Pieces;
+pub use self::search::{Hit, search};
 use self::store::Store;
+use self::worker::Wanted;
 
 /// Where the Hub is unless told otherwise.
 pub const DEFAULT_ENDPOINT: &str = "https://huggingface.co";
@@ -40,19 +50,47 @@ pub struct DownloadOptions {
     pub cache: PathBuf,
     /// Address of the Hub, or of a mirror.
     pub endpoint: String,
+    /// Addresses that are asked, in turn, when that one cannot be reached or fails. The token is not sent there.
+    pub mirrors: Vec<String>,
     /// Token of an account, for models that need one.
     pub token: Option<String>,
     /// Branch, tag or commit; `main` unless given.
     pub revision: Option<String>,
     /// When to give up.
     pub patience: Patience,
+    /// How large files come.
+    pub parallel: Parallel,
+}
+
+/// How large files come: in pieces, over several connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parallel {
+    /// Connections at once; 1 takes files as one stream.
+    pub n_connections: usize,
+    /// Bytes of a piece. What came of a file counts only while this stays the same.
+    pub n_piece_bytes: u64,
+    /// Smaller files come as one stream.
+    pub n_bytes_least: u64,
+}
+
+impl Default for Parallel {
+    fn default() -> Self {
+        Self { n_connections: 4, n_piece_bytes: 32 << 20, n_bytes_least: 64 << 20 }
+    }
 }
 
 impl DownloadOptions {
     /// The main branch, from the Hub itself, without a token.
     pub fn new(cache: PathBuf) -> Self {
         let endpoint = DEFAULT_ENDPOINT.to_owned();
-        Self { cache, endpoint, token: None, revision: None, patience: Patience::default() }
+        let (patience, parallel) = (Patience::default(), Parallel::default());
+        Self { cache, endpoint, mirrors: Vec::new(), token: None, revision: None, patience, parallel }
+    }
+
+    /// The Hub, then its mirrors.
+    fn endpoints(&self) -> impl Iterator<Item = Endpoint<'_>> {
+        let mirrors = self.mirrors.iter().map(|address| Endpoint { address, token: None });
+        std::iter::once(Endpoint { address: &self.endpoint, token: self.token.as_deref() }).chain(mirrors)
     }
 }
 
@@ -65,11 +103,14 @@ pub struct Patience {
     pub n_retries: u32,
     /// Pause after the first failure; doubled after each further one.
     pub pause: Duration,
+    /// Longest pause that a server may ask for.
+    pub pause_asked_max: Duration,
 }
 
 impl Default for Patience {
     fn default() -> Self {
-        Self { stall: Duration::from_secs(60), n_retries: 4, pause: Duration::from_secs(1) }
+        let (stall, pause_asked_max) = (Duration::from_secs(30), Duration::from_secs(60));
+        Self { stall, n_retries: 4, pause: Duration::from_secs(1), pause_asked_max }
     }
 }
 
@@ -92,10 +133,29 @@ pub type OnProgress<'a> = dyn FnMut(Progress) -> ControlFlow<()> + 'a;
 /// # Errors
 /// When the Hub cannot be reached or refuses, or its files are not what it promised; all say what to do next.
 pub fn download(id: &str, options: &DownloadOptions, progress: &mut OnProgress<'_>) -> Result<PathBuf, DownloadError> {
-    let hub = Hub::new(id, options)?;
+    let mut endpoints = options.endpoints().peekable();
+    loop {
+        let Some(endpoint) = endpoints.next() else { unreachable!("the Hub itself is the first") };
+        match download_from(id, options, &endpoint, progress) {
+            Err(error) if error.may_pass() && endpoints.peek().is_some() => {
+                tracing::warn!(%error, "asking a mirror");
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+fn download_from(
+    id: &str,
+    options: &DownloadOptions,
+    endpoint: &Endpoint<'_>,
+    progress: &mut OnProgress<'_>,
+) -> Result<PathBuf, DownloadError> {
+    let hub = Hub::new(id, options, endpoint)?;
     let listing = Listing::parse(&ask(&hub, &options.patience)?, hub.endpoint())?;
     let store = Store::new(&options.cache, id, &listing.commit)?;
-    let mut fetch = Fetch { hub, store, patience: options.patience, progress, n_before: 0, n_bytes: 0 };
+    let (patience, parallel) = (options.patience, options.parallel);
+    let mut fetch = Fetch { hub, store, patience, parallel, progress, n_before: 0, n_bytes: 0 };
 
     let index = match listing.index() {
         Some(file) => {
@@ -129,6 +189,7 @@ struct Fetch<'a, 'p> {
     hub: Hub,
     store: Store,
     patience: Patience,
+    parallel: Parallel,
     progress: &'a mut OnProgress<'p>,
     /// Bytes of the files that are done.
     n_before: u64,
@@ -152,6 +213,9 @@ impl Fetch<'_, '_> {
         if !blob.is_there() {
             let _lock = blob.lock(&file.name)?;
             if !blob.is_there() {
+                if self.parallel.n_connections > 1 && file.n_bytes >= self.parallel.n_bytes_least {
+                    self.pieces(&blob.incomplete(), file, commit)?;
+                }
                 let mut partial = Partial::open(&blob.incomplete(), file)?;
                 self.fill(&mut partial, file, commit)?;
                 partial.finish(&blob.path)?;
@@ -159,6 +223,24 @@ impl Fetch<'_, '_> {
         }
         self.n_before += file.n_bytes;
         self.report(0)
+    }
+
+    /// Brings a large file over several connections, if the server sends parts; what it then is, is still to be checked.
+    fn pieces(&mut self, partial: &Path, file: &HubFile, commit: &str) -> Result<(), DownloadError> {
+        let Parallel { n_connections, n_piece_bytes, .. } = self.parallel;
+        if partial.metadata().is_ok_and(|meta| meta.len() == file.n_bytes) {
+            return Ok(());
+        }
+        let pieces = Pieces::open(partial, file, n_piece_bytes)?;
+        let (n_before, n_bytes) = (self.n_before, self.n_bytes);
+        let progress = &mut *self.progress;
+        let mut told = |n: u64| progress(Progress { n_bytes_done: n_before.saturating_add(n), n_bytes });
+        let wanted = Wanted { hub: &self.hub, file, commit, patience: self.patience };
+        if worker::fill(&wanted, &pieces, n_connections, &mut told)? {
+            pieces.into_partial(partial)
+        } else {
+            pieces.discard()
+        }
     }
 
     /// Brings all bytes that `partial` lacks.
@@ -187,23 +269,25 @@ impl Fetch<'_, '_> {
         if partial.n_bytes() == file.n_bytes {
             return Ok(());
         }
-        let mut body = match self.hub.file(commit, &file.name, partial.n_bytes())? {
+        let mut body = match self.hub.file(commit, &file.name, Span { start: partial.n_bytes(), end: None })? {
             Reply::Rest(body) => body,
             Reply::Whole(body) => {
-                partial.restart()?;
+                if partial.n_bytes() > 0 {
+                    partial.restart()?;
+                }
                 body
             }
             Reply::OutOfRange => {
                 partial.restart()?;
-                return Err(self.hub.cut("the server has fewer bytes than it promised".to_owned()));
+                return Err(self.hub.client().cut("the server has fewer bytes than it promised".to_owned()));
             }
         };
         let mut chunk = vec![0; N_CHUNK_BYTES];
         while partial.n_bytes() < file.n_bytes {
             let n = match body.read(&mut chunk) {
-                Ok(0) => return Err(self.hub.cut("the connection ended early".to_owned())),
+                Ok(0) => return Err(self.hub.client().cut("the connection ended early".to_owned())),
                 Ok(n) => n,
-                Err(error) => return Err(self.hub.failure(ureq::Error::from(error))),
+                Err(error) => return Err(self.hub.client().failure(ureq::Error::from(error))),
             };
             partial.append(&chunk[..n])?;
             self.report(partial.n_bytes())?;
@@ -242,8 +326,12 @@ impl Tries {
         if !error.may_pass() || self.n_failed >= self.patience.n_retries {
             return Err(error);
         }
-        tracing::warn!(%error, "trying again");
-        thread::sleep(self.patience.pause.saturating_mul(1 << self.n_failed.min(6)));
+        tracing::info!(%error, "trying again");
+        let asked = match &error {
+            DownloadError::Refused { retry_after: Some(asked), .. } => (*asked).min(self.patience.pause_asked_max),
+            _ => Duration::ZERO,
+        };
+        thread::sleep(self.patience.pause.saturating_mul(1 << self.n_failed.min(6)).max(asked));
         self.n_failed += 1;
         Ok(())
     }

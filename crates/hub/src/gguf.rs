@@ -13,7 +13,7 @@ pub mod plan;
 pub mod reader;
 mod staging;
 #[cfg(test)]
-mod synthetic;
+pub(crate) mod synthetic;
 pub mod tokenizer;
 
 pub use error::ImportError;

@@ -106,7 +106,7 @@ fn in_cache(id: &str, cache: &Path) -> Result<Source, ResolveError> {
 }
 
 /// The snapshot that `main` points to, or the only one there is.
-fn snapshot(repository: &Path) -> Option<PathBuf> {
+pub(crate) fn snapshot(repository: &Path) -> Option<PathBuf> {
     let snapshots = repository.join("snapshots");
     let main = repository.join("refs/main");
     if main.exists() {

@@ -4,9 +4,13 @@
 
 mod hub {
     mod download;
+    mod download_faults;
+    mod download_parallel;
     mod download_refusals;
     mod loopback;
+    mod python_hub;
     mod real_models;
     mod repository;
+    mod searching;
     mod testbed;
 }

@@ -193,6 +193,15 @@ impl QuantizationConfig {
         self.layers = layers.into_iter().filter_map(|(path, packing)| Some((renamed(path)?, packing))).collect();
     }
 
+    /// Follows modules that were taken apart: `split` gives the paths that one becomes.
+    pub fn split(&mut self, split: impl Fn(&str) -> Option<Vec<String>>) {
+        let parts = |(path, packing): (String, _)| {
+            let paths = split(&path).unwrap_or_else(|| vec![path]);
+            paths.into_iter().map(move |path| (path, packing))
+        };
+        self.layers = std::mem::take(&mut self.layers).into_iter().flat_map(parts).collect();
+    }
+
     /// The packing of most modules.
     pub fn default_packing(&self) -> Quantization {
         self.default

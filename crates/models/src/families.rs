@@ -7,7 +7,9 @@ use crate::pass::Pass;
 use crate::weights::Weights;
 use crate::{LoadError, LoadResult};
 
+mod bailing_hybrid;
 mod bailing_moe;
+mod bailing_moe_v3;
 mod block;
 #[cfg(test)]
 mod catalogue;
@@ -29,6 +31,8 @@ mod granite;
 #[cfg(test)]
 #[path = "families/hybrid_tests.rs"]
 pub mod hybrid;
+mod kimi_linear;
+mod latent;
 mod llama;
 mod llama4_text;
 mod minimax;
@@ -43,6 +47,10 @@ mod qwen2;
 mod qwen2_moe;
 mod qwen3;
 mod qwen3_moe;
+mod qwen3_next;
+#[cfg(test)]
+#[path = "families/recurrent_tests.rs"]
+mod recurrent_tests;
 mod seed_oss;
 mod shared_kv;
 mod smollm3;
@@ -57,6 +65,11 @@ pub trait Model {
 
     /// `[N, hidden]` to `[N, V]`.
     fn logits(&self, hidden: &Array) -> Result<Array>;
+
+    /// Whether the caches can give up positions that their pass was not sure of.
+    fn can_take_back(&self) -> bool {
+        !self.sizes().caches.contains(&CacheKind::State)
+    }
 }
 
 /// Sizes of a network.
@@ -84,6 +97,7 @@ pub struct Family {
 
 /// Every family.
 pub const FAMILIES: &[Family] = &[
+    Family { name: "bailing_hybrid", aliases: &[], load: bailing_hybrid::load },
     Family { name: "bailing_moe", aliases: &["bailing_moe_v2"], load: bailing_moe::load },
     Family { name: "cohere2", aliases: &[], load: cohere2::load },
     Family { name: "deepseek_v2", aliases: &[], load: deepseek::load },
@@ -105,6 +119,7 @@ pub const FAMILIES: &[Family] = &[
     Family { name: "glm4_moe_lite", aliases: &[], load: deepseek::load },
     Family { name: "gpt_oss", aliases: &[], load: gpt_oss::load },
     Family { name: "granite", aliases: &[], load: granite::load },
+    Family { name: "kimi_linear", aliases: &[], load: kimi_linear::load },
     Family { name: "llama", aliases: &["iquestcoder", "llava", "mistral", "mistral3", "xverse"], load: llama::load },
     Family { name: "llama4_text", aliases: &["llama4"], load: llama4_text::load },
     Family { name: "minimax", aliases: &["minimax_m2"], load: minimax::load },
@@ -122,7 +137,10 @@ pub const FAMILIES: &[Family] = &[
     },
     Family { name: "qwen2_moe", aliases: &[], load: qwen2_moe::load },
     Family { name: "qwen3", aliases: &["qwen3_vl", "qwen3_vl_text"], load: qwen3::load },
+    Family { name: "qwen3_5", aliases: &["qwen3_5_text"], load: qwen3_next::load },
+    Family { name: "qwen3_5_moe", aliases: &["qwen3_5_moe_text"], load: qwen3_next::load },
     Family { name: "qwen3_moe", aliases: &["qwen3_vl_moe", "qwen3_vl_moe_text"], load: qwen3_moe::load },
+    Family { name: "qwen3_next", aliases: &[], load: qwen3_next::load },
     Family { name: "seed_oss", aliases: &[], load: seed_oss::load },
     Family { name: "smollm3", aliases: &[], load: smollm3::load },
     #[cfg(test)]
@@ -139,6 +157,11 @@ pub fn find(model_type: &str) -> LoadResult<&'static Family> {
         let names: Vec<_> = FAMILIES.iter().flat_map(|f| std::iter::once(&f.name).chain(f.aliases)).copied().collect();
         LoadError::Family { model_type: model_type.chars().take(100).collect(), supported: names.join(", ") }
     })
+}
+
+/// Whether checkpoints of this `model_type` can be loaded.
+pub fn is_known(model_type: &str) -> bool {
+    find(model_type).is_ok()
 }
 
 #[cfg(test)]

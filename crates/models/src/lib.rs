@@ -21,9 +21,12 @@ pub use backend::MlxBackend;
 pub use cache::KvQuantization;
 pub use error::LoadError;
 use error::LoadResult;
+pub use families::is_known;
 pub use load::{LoadOptions, ModelSummary, Precision};
 pub use weights::LoadProgress;
 
+#[cfg(test)]
+mod fit_tests;
 #[cfg(test)]
 mod fixtures;
 #[cfg(test)]

@@ -31,7 +31,7 @@ DTYPES = {"float32": mx.float32, "float16": mx.float16, "bfloat16": mx.bfloat16}
 def packing(config, name):
     """How the tensor `name` is packed: {group_size, bits, mode}, or None."""
     table = config.get("quantization")
-    if table is None:
+    if table is None or "conv1d." in name or ".conv.weight" in name:
         return None
     override = table.get(name.removesuffix(".weight"), {})
     if override is False:

@@ -1,10 +1,9 @@
 //! `tokbar cache`: what the KV cache on disk holds, and moving it.
 
 use std::fmt::Write;
-use std::io::{IsTerminal, stdin};
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use jiff::Timestamp;
 use serde::Serialize;
 use tokbar_engine::tier::{self, Flaws, ModelSummary, Transfer};
@@ -103,7 +102,8 @@ fn clear(dir: &Path, is_confirmed: bool) -> Result<()> {
         say::line(format_args!("{} is empty", dir.display()))?;
         return Ok(());
     }
-    if !is_confirmed && !is_agreed(dir, n_bytes)? {
+    let question = format!("Remove {} in {}?", size::show(n_bytes), dir.display());
+    if !is_confirmed && !say::is_agreed(&question)? {
         say::line("nothing was removed")?;
         return Ok(());
     }
@@ -113,16 +113,6 @@ fn clear(dir: &Path, is_confirmed: bool) -> Result<()> {
         say::line(format_args!("the cache of {model} stays, as a running Tokbar uses it"))?;
     }
     Ok(())
-}
-
-fn is_agreed(dir: &Path, n_bytes: u64) -> Result<bool> {
-    if !stdin().is_terminal() {
-        bail!("this removes {} in {}; say --yes", size::show(n_bytes), dir.display());
-    }
-    say::piece(&format!("Remove {} in {}? [y/N] ", size::show(n_bytes), dir.display()))?;
-    let mut answer = String::new();
-    stdin().read_line(&mut answer).context("no answer can be read")?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
 fn told(what: &str, file: &Path, transfer: Transfer) -> Result<()> {

@@ -117,14 +117,18 @@ impl Partial {
     }
 
     fn unwritten(&self, error: std::io::Error) -> DownloadError {
-        let dir = self.path.parent().unwrap_or(Path::new("."));
-        match (error.kind(), free_bytes(dir)) {
-            (ErrorKind::StorageFull | ErrorKind::QuotaExceeded, Ok(free)) => {
-                let needed = self.n_bytes_expected - self.n_bytes;
-                DownloadError::DiskFull { dir: dir.to_owned(), needed, free }
-            }
-            _ => DownloadError::io("write", &self.path)(error),
+        unwritten(&self.path, self.n_bytes_expected - self.n_bytes, error)
+    }
+}
+
+/// Why the `n_left` bytes of a file that are still to come could not be written.
+pub fn unwritten(path: &Path, n_left: u64, error: std::io::Error) -> DownloadError {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    match (error.kind(), free_bytes(dir)) {
+        (ErrorKind::StorageFull | ErrorKind::QuotaExceeded, Ok(free)) => {
+            DownloadError::DiskFull { dir: dir.to_owned(), needed: n_left, free }
         }
+        _ => DownloadError::io("write", path)(error),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Why a model was not downloaded.
 #[allow(missing_docs)]
@@ -33,7 +34,7 @@ pub enum DownloadError {
     #[error(
         "{endpoint} refuses: status {status}. Wait a while and run the command again; it goes on where it stopped."
     )]
-    Refused { endpoint: String, status: u16 },
+    Refused { endpoint: String, status: u16, retry_after: Option<Duration> },
     #[error(
         "cannot download from {endpoint}: {problem}. Check the network and, if they are set, HTTPS_PROXY and HF_ENDPOINT; \
          then run the command again; it goes on where it stopped."

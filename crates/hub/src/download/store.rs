@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::DownloadError;
 use super::listing::HubFile;
+use super::pieces::n_bytes_held;
 
 /// Links, refs, and the file system's own needs.
 const N_SPARE_BYTES: u64 = 64 << 20;
@@ -102,7 +103,8 @@ impl Blob {
         if self.is_there() {
             return 0;
         }
-        self.n_bytes.saturating_sub(n_bytes_of(&self.incomplete()).unwrap_or(0))
+        let held = n_bytes_of(&self.incomplete()).or_else(|| n_bytes_held(&self.incomplete(), self.n_bytes));
+        self.n_bytes.saturating_sub(held.unwrap_or(0))
     }
 }
 

@@ -61,25 +61,49 @@ impl Repository {
 
     /// What the Hub answers.
     pub fn answer(&self, asked: &Asked) -> Answer {
-        if asked.path == format!("/api/models/{ID}/revision/main?blobs=true") {
+        let path = asked.path.split('?').next().unwrap();
+        if path.starts_with(&format!("/api/models/{ID}/tree/")) {
+            return Answer::ok(self.tree().to_string().into_bytes());
+        }
+        if path.starts_with(&format!("/api/models/{ID}")) {
             return Answer::ok(self.listing().to_string().into_bytes());
         }
-        let name = asked.path.strip_prefix(&format!("/{ID}/resolve/{COMMIT}/"));
+        let name = path.strip_prefix(&format!("/{ID}/resolve/{COMMIT}/"));
         match name.and_then(|name| self.files.iter().find(|(other, _)| other == name)) {
-            Some((_, bytes)) => part(bytes, asked.start),
+            Some((name, bytes)) => {
+                let tag = format!("\"{}\"", self.hash(name));
+                let linked = ("X-Linked-Size", bytes.len().to_string());
+                let answer = part(bytes, asked).with("ETag", tag.clone()).with("X-Linked-Etag", tag);
+                answer.with(linked.0, linked.1).with("X-Repo-Commit", COMMIT)
+            }
             None => Answer::status(404),
         }
     }
+
+    /// The same as the Hub's list of files.
+    fn tree(&self) -> Value {
+        let entry = |(name, bytes): &(String, Vec<u8>)| {
+            let mut entry = json!({"type": "file", "path": name, "size": bytes.len(), "oid": git(bytes)});
+            if name.ends_with(".safetensors") {
+                entry["lfs"] = json!({"oid": sha256(bytes), "size": bytes.len(), "pointerSize": 130});
+            }
+            entry
+        };
+        self.files.iter().map(entry).collect()
+    }
 }
 
-/// `bytes` from `start` on, as servers send parts.
-fn part(bytes: &[u8], start: Option<usize>) -> Answer {
-    match start {
+/// The bytes asked for, as servers send parts.
+fn part(bytes: &[u8], asked: &Asked) -> Answer {
+    match asked.start {
         None => Answer::ok(bytes.to_vec()),
-        Some(start) if start >= bytes.len() => Answer::status(416),
+        Some(start) if start >= bytes.len() => {
+            Answer::status(416).with("Content-Range", format!("bytes */{}", bytes.len()))
+        }
         Some(start) => {
-            let range = format!("bytes {start}-{}/{}", bytes.len() - 1, bytes.len());
-            Answer { status: 206, ..Answer::ok(bytes[start..].to_vec()) }.with("Content-Range", range)
+            let end = asked.last.map_or(bytes.len(), |last| bytes.len().min(last + 1)).max(start);
+            let range = format!("bytes {start}-{}/{}", end - 1, bytes.len());
+            Answer { status: 206, ..Answer::ok(bytes[start..end].to_vec()) }.with("Content-Range", range)
         }
     }
 }

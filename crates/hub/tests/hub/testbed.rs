@@ -23,10 +23,15 @@ pub struct Testbed {
 
 impl Testbed {
     /// A Hub that answers by `answer`, which hears how many requests came before.
-    pub fn new(answer: impl Fn(&Asked, usize) -> Answer + Send + 'static) -> Self {
+    pub fn new(answer: impl Fn(&Asked, usize) -> Answer + Send + Sync + 'static) -> Self {
         let (hub, cache) = (Loopback::start(answer), tempfile::tempdir().unwrap());
         // Long enough for a busy machine; nothing waits for it but the test of silence.
-        let patience = Patience { stall: Duration::from_secs(60), n_retries: 0, pause: Duration::ZERO };
+        let patience = Patience {
+            stall: Duration::from_secs(60),
+            n_retries: 0,
+            pause: Duration::ZERO,
+            pause_asked_max: Duration::ZERO,
+        };
         let options =
             DownloadOptions { endpoint: hub.endpoint(), patience, ..DownloadOptions::new(cache.path().to_owned()) };
         Self { hub, cache, options }
@@ -72,6 +77,14 @@ impl Testbed {
 
     /// The model is there, is whole, and nothing else is.
     pub fn check_whole(&self, repository: &Repository) {
+        self.check_snapshot(repository);
+        let snapshot = self.dir().join("snapshots").join(COMMIT);
+        assert_eq!(names(&self.dir().join("blobs")).len(), names(&snapshot).len());
+        assert_eq!(Checkpoint::open(&snapshot).unwrap().model_type, "llama");
+    }
+
+    /// The model is there and is whole.
+    pub fn check_snapshot(&self, repository: &Repository) {
         let snapshot = self.dir().join("snapshots").join(COMMIT);
         assert_eq!(resolve(ID, Some(self.cache.path())), Ok(Source::Folder(snapshot.clone())));
         assert_eq!(fs::read_to_string(self.dir().join("refs/main")).unwrap(), COMMIT);
@@ -81,8 +94,7 @@ impl Testbed {
             assert_eq!(fs::read(snapshot.join(&name)).unwrap(), repository.bytes(&name), "{name}");
         }
         assert_eq!(names(&self.dir().join("refs")), ["main"]);
-        assert_eq!(names(&self.dir().join("blobs")).len(), names(&snapshot).len());
-        assert_eq!(Checkpoint::open(&snapshot).unwrap().model_type, "llama");
+        Checkpoint::open(&snapshot).unwrap();
     }
 
     /// No reader of the cache takes what is there for a model.

@@ -36,11 +36,25 @@ pub struct Recipe {
     pub norms: Norms,
     /// One a layer.
     pub layers: Vec<Layer>,
+    /// What layers have in place of attention.
+    pub recurrent: Option<Box<LoadMixer>>,
     /// What a layer's window means.
     pub local: Local,
     /// What is scaled.
     pub scaling: Scaling,
 }
+
+/// A layer's part in place of attention, which remembers arrays of a fixed size.
+pub trait Mixer {
+    /// `[T, hidden]` to `[T, hidden]`; advances the state caches of the layer.
+    fn forward(&self, x: &Array, pass: &mut Pass<'_>) -> Result<Array>;
+
+    /// See [`Model::can_take_back`].
+    fn can_take_back(&self) -> bool;
+}
+
+/// Takes it from the block with an index; `None` = that layer attends.
+pub type LoadMixer = dyn Fn(&At<'_, '_>, usize) -> LoadResult<Option<Box<dyn Mixer>>>;
 
 /// What the window of a layer that does not see everything means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,6 +178,7 @@ impl Recipe {
             moe: None,
             norms: Norms::PRE,
             layers: Layer::dense(windows, rope),
+            recurrent: None,
             local: Local::Sliding,
             scaling: Scaling::default(),
             dims,
@@ -174,15 +189,22 @@ impl Recipe {
     pub fn load(self, weights: &Weights<'_>) -> LoadResult<Box<dyn Model>> {
         let layers = weights.root().at("model.layers");
         let blocks = (0..self.layers.len()).map(|layer_idx| Block::load(&layers.at(layer_idx), &self, layer_idx));
-        let blocks = blocks.collect::<LoadResult<_>>()?;
+        let blocks = blocks.collect::<LoadResult<Vec<Block>>>()?;
         let ends = Ends::load(weights, &self.dims, self.norms.kind)?;
-        let mut sizes = self.dims.sizes(self.layers.iter().map(|layer| layer.window).collect());
+        let attending = blocks.iter().zip(&self.layers).filter(|(block, _)| block.self_attn.mixer().is_none());
+        let mut sizes = self.dims.sizes(attending.map(|(_, layer)| layer.window).collect());
+        let n_attending = sizes.caches.len();
         if let Some((mla, _)) = &self.mla {
             let n_index = mla.index.map_or(0, |index| index.head_dim);
-            sizes.n_kv_elements = self.layers.len() * (mla.shape().head_dim + n_index) as usize;
-            if mla.index.is_some() {
-                sizes.caches.extend(vec![CacheKind::Full; self.layers.len()]);
-            }
+            sizes.n_kv_elements = n_attending * (mla.shape().head_dim + n_index) as usize;
+        }
+        let caches = blocks.iter().zip(&self.layers).map(|(block, layer)| match block.self_attn.mixer() {
+            Some(_) => CacheKind::State,
+            None => CacheKind::from(layer.window),
+        });
+        sizes.caches = caches.collect();
+        if self.mla.as_ref().is_some_and(|(mla, _)| mla.index.is_some()) {
+            sizes.caches.extend(vec![CacheKind::Full; self.layers.len()]);
         }
         Ok(Box::new(Decoder { ends, blocks, sizes, scaling: self.scaling }))
     }
@@ -210,6 +232,7 @@ struct Block {
 enum Attention {
     Grouped(Box<SelfAttention>),
     Latent(Box<Mla>),
+    Other(Box<dyn Mixer>),
 }
 
 impl Attention {
@@ -217,6 +240,14 @@ impl Attention {
         match self {
             Self::Grouped(attention) => attention.forward(x, pass),
             Self::Latent(attention) => attention.forward(x, pass),
+            Self::Other(mixer) => mixer.forward(x, pass),
+        }
+    }
+
+    fn mixer(&self) -> Option<&dyn Mixer> {
+        match self {
+            Self::Other(mixer) => Some(&**mixer),
+            _ => None,
         }
     }
 
@@ -224,7 +255,7 @@ impl Attention {
     fn forward_onto(&self, residual: &Array, x: &Array, pass: &mut Pass<'_>) -> Result<Array> {
         match self {
             Self::Grouped(attention) => attention.forward_onto(residual, x, pass),
-            Self::Latent(attention) => mx::add(residual, &attention.forward(x, pass)?),
+            Self::Latent(_) | Self::Other(_) => mx::add(residual, &self.forward(x, pass)?),
         }
     }
 }
@@ -239,12 +270,14 @@ impl Block {
         let Recipe { dims, norms, .. } = recipe;
         let layer = &recipe.layers[layer_idx];
         let norm = |name: Option<&str>| name.map(|name| dims.norm(&at.at(name), norms.kind)).transpose();
-        let self_attn = match &recipe.mla {
-            Some((mla, index_rope)) => {
+        let mixer = recipe.recurrent.as_ref().map(|load| load(at, layer_idx)).transpose()?.flatten();
+        let self_attn = match (mixer, &recipe.mla) {
+            (Some(mixer), _) => Attention::Other(mixer),
+            (None, Some((mla, index_rope))) => {
                 let ropes = [&layer.rope, index_rope];
                 Attention::Latent(Box::new(Mla::load(&at.at("self_attn"), *mla, layer_idx, ropes)?))
             }
-            None => {
+            (None, None) => {
                 let sdpa = Sdpa::new(recipe.shape(layer), layer_idx, at.kernels());
                 let at = at.at("self_attn");
                 Attention::Grouped(Box::new(SelfAttention::load(
@@ -345,6 +378,10 @@ impl Model for Decoder {
             h = block.forward(&h, pass)?;
         }
         Ok(h)
+    }
+
+    fn can_take_back(&self) -> bool {
+        self.blocks.iter().filter_map(|block| block.self_attn.mixer()).all(Mixer::can_take_back)
     }
 
     fn logits(&self, hidden: &Array) -> Result<Array> {

@@ -77,7 +77,7 @@ impl Config {
             v_head_dim: self.v_head_dim as i32,
             bias: Bias::from(self.attention_bias),
             eps: if self.model_type == "glm4_moe_lite" { self.dims.rms_norm_eps } else { 1e-6 },
-            scale: ((self.qk_nope_head_dim + self.qk_rope_head_dim) as f32).powf(-0.5) * self.stretch(),
+            scale: ((self.qk_nope_head_dim + self.qk_rope_head_dim) as f32).powf(-0.5) * self.dims.rope.stretch(),
             growth: self.growth(),
             index: self.index(file)?,
         })
@@ -128,16 +128,6 @@ impl Config {
             parameters.remove("partial_rotary_factor");
         }
         Rope::new(&rope, self.qk_rope_head_dim, kernels, 1.0).map_err(|detail| file.error(&detail))
-    }
-
-    /// What yarn multiplies the scores by: the square of its factor for all elements.
-    fn stretch(&self) -> f32 {
-        let rope = &self.dims.rope;
-        let scaling = rope.rope_parameters.as_ref().or(rope.rope_scaling.as_ref());
-        let number = |name: &str| scaling?.get(name)?.as_f64();
-        let (factor, all) = (number("factor").unwrap_or(1.0), number("mscale_all_dim").unwrap_or(0.0));
-        let mscale = if factor > 1.0 && all != 0.0 { 0.1 * all * factor.ln() + 1.0 } else { 1.0 };
-        (mscale * mscale) as f32
     }
 
     fn moe(&self, file: &ConfigFile, n: usize) -> LoadResult<MoeLayout> {

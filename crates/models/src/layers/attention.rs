@@ -9,11 +9,15 @@ use crate::pass::{Pass, PassRow, Reach, Span};
 use crate::weights::Kernels;
 
 mod chosen;
+mod weights;
 
 pub use chosen::Chosen;
 
 /// Queries that the plain path scores at a time: bounds the score matrix and skips keys after the block.
 const N_QUERY_BLOCK: usize = 128;
+
+/// Scores from which on it pays to divide what has been weighed, and not each weight.
+const N_SCORES_MIN: usize = 4096;
 
 /// Sizes of a layer's attention.
 #[derive(Clone, Copy, Debug)]
@@ -235,7 +239,7 @@ impl Sdpa {
 
     /// `[L, Hq, D]` queries by plain operations; they carry the scale.
     fn plain(&self, queries: &Array, stretches: &[Stretch], offset: usize, pass: &mut Pass<'_>) -> Result<Array> {
-        self.blocks(queries, stretches, offset, |span| Ok((!span.is_full()).then(|| pass.mask(span))))
+        self.blocks(queries, stretches, offset, |span| (!span.is_full()).then(|| pass.hiding(span)).transpose())
     }
 
     /// `[L, Hq, D]` queries by plain operations, some at a time, each through its `mask`.
@@ -270,7 +274,7 @@ impl Sdpa {
         mx::reshape(&joined(&blocks, 0)?, &[n_q as i32, n_heads * head_dim])
     }
 
-    /// `[Hk, G L, D]` queries over all positions of the stretches; `mask` is `[L, S]`.
+    /// `[Hk, G L, D]` queries over all positions of the stretches; `mask`, `[L, S]`, is added to the scores.
     fn attend(&self, queries: &Array, stretches: &[Stretch], mask: Option<&Array>) -> Result<Array> {
         let scores = stretches.iter().map(|stretch| self.scores(queries, &stretch.keys)).collect::<Result<Vec<_>>>()?;
         let mut scores = joined(&scores, -1)?;
@@ -281,18 +285,26 @@ impl Sdpa {
             let (n_kv_heads, n_rows, n_k) = (scores.dim(0), scores.dim(1), scores.dim(2));
             let n_q = mask.dim(0);
             let by_query = mx::reshape(&scores, &[n_kv_heads, n_rows / n_q, n_q, n_k])?;
-            let masked = mx::select(mask, &by_query, &mx::cast(&mx::scalar(f32::NEG_INFINITY), scores.dtype())?)?;
+            let masked = mx::add(&by_query, &mx::cast(mask, scores.dtype())?)?;
             scores = mx::reshape(&masked, &[n_kv_heads, n_rows, n_k])?;
         }
-        let probs = self.probabilities(&scores)?;
+        if self.kernels == Kernels::Fused || scores.size() < N_SCORES_MIN {
+            return self.weigh_all(&self.probabilities(&scores)?, stretches);
+        }
+        let (weights, sums) = self.weights(&scores)?;
+        mx::divide(&self.weigh_all(&weights, stretches)?, &sums)
+    }
+
+    /// `weights @ values` over all stretches.
+    fn weigh_all(&self, weights: &Array, stretches: &[Stretch]) -> Result<Array> {
         if let [stretch] = stretches {
-            return self.weigh(&probs, &stretch.values);
+            return self.weigh(weights, &stretch.values);
         }
         let mut sum: Option<Array> = None;
         let mut start = 0;
         for stretch in stretches {
             let stop = start + stretch.range.len() as i32;
-            let out = self.weigh(&mx::slice(&probs, &[Cut { axis: 2, start, stop }])?, &stretch.values)?;
+            let out = self.weigh(&mx::slice(weights, &[Cut { axis: 2, start, stop }])?, &stretch.values)?;
             start = stop;
             sum = Some(match sum {
                 Some(sum) => mx::add(&sum, &out)?,
@@ -300,18 +312,6 @@ impl Sdpa {
             });
         }
         sum.ok_or_else(|| mx::Error { what: "attention over no positions".into() })
-    }
-
-    /// `[Hk, G L, S]` scores to weights.
-    fn probabilities(&self, scores: &Array) -> Result<Array> {
-        let Some(sinks) = &self.sinks else { return mx::softmax(scores, -1) };
-        let AttentionShape { n_heads, n_kv_heads, .. } = self.shape;
-        let (group, n_rows, n_k) = (n_heads / n_kv_heads, scores.dim(1), scores.dim(2));
-        let sinks = mx::reshape(&mx::cast(sinks, scores.dtype())?, &[n_kv_heads, group, 1])?;
-        let sinks = mx::broadcast_to(&sinks, &[n_kv_heads, group, n_rows / group])?;
-        let sinks = mx::reshape(&sinks, &[n_kv_heads, n_rows, 1])?;
-        let probs = mx::softmax(&mx::concatenate(&[scores, &sinks], -1)?, -1)?;
-        mx::slice(&probs, &[Cut { axis: 2, start: 0, stop: n_k }])
     }
 
     /// `queries @ keys^T`.

@@ -73,6 +73,8 @@ pub struct Mla {
     indexer: Option<Indexer>,
     sdpa: Sdpa,
     kernels: Kernels,
+    /// To one number a head, whose sigmoid weighs what it attended (Qiu et al. 2025).
+    g_proj: Option<Linear>,
     o_proj: Linear,
 }
 
@@ -89,7 +91,7 @@ enum PerHead {
 }
 
 impl Mla {
-    /// Takes the projections; `ropes` rotate the rotated part of heads, and that of an indexer's.
+    /// Takes the projections, `g_proj` where the checkpoint has it; `ropes` rotate the rotated part of heads, and that of an indexer's.
     pub fn load(at: &At<'_, '_>, layout: MlaLayout, layer_idx: usize, ropes: [&Rope; 2]) -> LoadResult<Self> {
         let MlaLayout { n_hidden, n_heads, kv_lora_rank, qk_rope_head_dim, v_head_dim, bias, .. } = layout;
         let linear = |name, n_out, n_in, bias| Linear::load(at, Shape { name, n_out, n_in, bias });
@@ -109,6 +111,7 @@ impl Mla {
             let n_in = [layout.q_lora_rank.unwrap_or(n_hidden), n_hidden];
             Indexer::load(&at.at("indexer"), index, n_in, layer_idx, index_rope)
         });
+        let g_proj = at.has("g_proj.weight").then(|| linear("g_proj", n_heads, n_hidden, Bias::Absent)).transpose()?;
         Ok(Self {
             queries,
             kv_a_proj_with_mqa: linear("kv_a_proj_with_mqa", kv_lora_rank + qk_rope_head_dim, n_hidden, bias)?,
@@ -119,6 +122,7 @@ impl Mla {
             indexer: indexer.transpose()?,
             sdpa: Sdpa::new(layout.shape(), layer_idx, at.kernels()),
             kernels: at.kernels(),
+            g_proj,
             o_proj: linear("o_proj", n_hidden, n_heads * v_head_dim, bias)?,
             layout,
         })
@@ -157,7 +161,10 @@ impl Mla {
             None => self.sdpa.forward(&heads, pass)?,
         };
         let out = mx::reshape(&out, &[t, n_heads, kv_lora_rank + qk_rope_head_dim])?;
-        let out = self.unembed_out.forward(&part(&out, 2, 0, kv_lora_rank)?)?;
+        let mut out = self.unembed_out.forward(&part(&out, 2, 0, kv_lora_rank)?)?;
+        if let Some(g_proj) = &self.g_proj {
+            out = mx::multiply(&out, &mx::expand_dims(&mx::sigmoid(&g_proj.forward(x)?)?, 2)?)?;
+        }
         self.o_proj.forward(&mx::reshape(&out, &[t, n_heads * v_head_dim])?)
     }
 }

@@ -121,13 +121,13 @@ impl Activation {
     pub fn apply(self, x: &Array) -> Result<Array> {
         let number = |value: f32| mx::cast(&mx::scalar(value), x.dtype());
         match self {
-            Activation::Silu => mx::multiply(x, &mx::sigmoid(x)?),
+            Activation::Silu => mx::gated(x, x),
             Activation::GeluTanh => {
                 // x (1 + tanh(u)) / 2 = x sigmoid(2 u), u = sqrt(2 / pi) (x + 0.044715 x^3)
                 let scale = 2.0 * (2.0 / std::f32::consts::PI).sqrt();
                 let cubic = mx::multiply(&mx::square(x)?, &number(0.044_715 * scale)?)?;
                 let u = mx::multiply(x, &mx::add(&cubic, &number(scale)?)?)?;
-                mx::multiply(x, &mx::sigmoid(&u)?)
+                mx::gated(x, &u)
             }
             Activation::Gelu => {
                 let erf = mx::erf(&mx::multiply(x, &number(std::f32::consts::FRAC_1_SQRT_2)?)?)?;

@@ -140,7 +140,7 @@ impl Glu {
                 let number = |value: f32| mx::cast(&mx::scalar(value), gate.dtype());
                 let gate = mx::minimum(gate, &number(limit)?)?;
                 let up = mx::maximum(&mx::minimum(up, &number(limit)?)?, &number(-limit)?)?;
-                let glu = mx::multiply(&gate, &mx::sigmoid(&mx::multiply(&gate, &number(alpha)?)?)?)?;
+                let glu = mx::gated(&gate, &mx::multiply(&gate, &number(alpha)?)?)?;
                 mx::multiply(&glu, &mx::add(&up, &number(1.0)?)?)
             }
         }

@@ -90,6 +90,11 @@ impl RmsNorm {
         Ok(Self { is_weighted: centre != Centre::Unweighted, ..Self::new(&weight, eps, at.kernels())? })
     }
 
+    /// The same weight for all `n` elements.
+    pub fn constant(weight: f32, n: i32, eps: f32, kernels: Kernels) -> Result<Self> {
+        Self::new(&Array::from_slice(&vec![weight; n as usize], &[n]), eps, kernels)
+    }
+
     /// A norm with a weight `[N]` of its own.
     pub fn new(weight: &Array, eps: f32, kernels: Kernels) -> Result<Self> {
         let n = weight.shape().last().copied().unwrap_or(1) as f32;

@@ -31,6 +31,17 @@ pub struct Layout {
     pub growth: Option<Growth>,
     /// Whether queries may turn to a key without a value, whose scores are `sinks`.
     pub sinks: Sinks,
+    /// Whether what is attended goes through a gate.
+    pub gate: Gate,
+}
+
+/// Whether a layer weighs what its heads attended, element by element (Qiu et al. 2025).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gate {
+    /// No.
+    Absent,
+    /// By the sigmoid of `gate_proj`, `[Hq D, hidden]`.
+    Present,
 }
 
 /// Whether a layer has attention sinks.
@@ -110,13 +121,16 @@ impl Layout {
             value_norm: None,
             growth: None,
             sinks: Sinks::Absent,
+            gate: Gate::Absent,
         }
     }
 }
 
 /// `o_proj(attention(rope(norm(qkv_proj(x)))))`.
 pub struct SelfAttention {
+    /// Queries, keys, values and, where there is one, the gate.
     qkv_proj: Linear,
+    gate: Gate,
     qk_norm: Option<Norm>,
     source: Source,
     value_norm: Option<RmsNorm>,
@@ -129,7 +143,7 @@ pub struct SelfAttention {
 impl SelfAttention {
     /// Takes `q_proj`, `k_proj` and `v_proj`, or `qkv_proj`; `o_proj`; and, where the layout has them, `q_norm` and `k_norm`.
     pub fn load(at: &At<'_, '_>, layout: Layout, sdpa: Sdpa, rope: &Rope) -> LoadResult<Self> {
-        let Layout { n_hidden, qk_norm, source, growth, .. } = layout;
+        let Layout { n_hidden, qk_norm, source, growth, gate, .. } = layout;
         let shape = *sdpa.shape();
         let value_norm = layout.value_norm.map(|eps| RmsNorm::load(at, shape.head_dim, eps, Centre::Unweighted));
         let sdpa = match layout.sinks {
@@ -139,6 +153,7 @@ impl SelfAttention {
         let [q, ..] = shape.n_rows();
         Ok(Self {
             qkv_proj: layout.projection(at, shape)?,
+            gate,
             qk_norm: qk_norm.map(|kind| Norm::load(at, (kind, source), shape)).transpose()?,
             source,
             value_norm: value_norm.transpose()?,
@@ -160,7 +175,9 @@ impl SelfAttention {
     }
 
     fn attend(&self, x: &Array, pass: &mut Pass<'_>) -> Result<Array> {
-        let mut heads = self.split(&self.qkv_proj.forward(x)?)?;
+        let projected = self.qkv_proj.forward(x)?;
+        let (projected, gate) = self.gate(projected)?;
+        let mut heads = self.split(&projected)?;
         if let (Some(norm), Some(values)) = (&self.value_norm, &mut heads.values) {
             *values = norm.forward(values)?;
         }
@@ -171,10 +188,24 @@ impl SelfAttention {
         if let Some(growth) = &self.growth {
             heads.qk = growth.apply(&heads.qk, self.sdpa.shape().n_heads, pass)?;
         }
-        match self.source {
-            Source::Earlier => self.sdpa.forward_again(&heads.qk, pass),
-            Source::Own | Source::Keys => self.sdpa.forward(&heads, pass),
+        let out = match self.source {
+            Source::Earlier => self.sdpa.forward_again(&heads.qk, pass)?,
+            Source::Own | Source::Keys => self.sdpa.forward(&heads, pass)?,
+        };
+        match gate {
+            Some(gate) => mx::gated(&out, &gate),
+            None => Ok(out),
         }
+    }
+
+    /// Parts what the projection gave and the gate, which comes last.
+    fn gate(&self, projected: Array) -> Result<(Array, Option<Array>)> {
+        if self.gate == Gate::Absent {
+            return Ok((projected, None));
+        }
+        let [q, k, v] = self.sdpa.shape().n_rows();
+        let part = |start, stop| mx::slice(&projected, &[Cut { axis: 1, start, stop }]);
+        Ok((part(0, q + k + v)?, Some(part(q + k + v, q + k + v + q)?)))
     }
 
     /// The heads of what the projection gave.
@@ -206,7 +237,9 @@ impl Layout {
             Source::Keys => 2,
             Source::Earlier => 1,
         };
-        Linear::load_stacked(at, &all[..n])
+        let gate = (self.gate == Gate::Present).then(|| matrix("gate_proj", q));
+        let shapes: Vec<_> = all[..n].iter().copied().chain(gate).collect();
+        Linear::load_stacked(at, &shapes)
     }
 }
 

@@ -14,7 +14,7 @@ pub enum Chosen {
     All,
     /// Of a single query: these positions, `[K]`.
     Positions(Array),
-    /// Boolean `[L, S]`, true where a query sees a key; false after the query.
+    /// `[L, S]`, added to the scores: minus infinity where a query does not see a key.
     Mask(Array),
 }
 

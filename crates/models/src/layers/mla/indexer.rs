@@ -123,7 +123,8 @@ impl Indexer {
             let none = mx::zeros(&[last - first, n_keys], Dtype::Float32)?;
             let ones = mx::broadcast_to(&mx::scalar(1.0), &[last - first, top_k])?;
             let marked = mx::scatter_add(&none, &picked, &ones, 1)?;
-            masks.push(mx::greater(&mx::multiply(&marked, &visible)?, &mx::scalar(0.0))?);
+            let seen = mx::greater(&mx::multiply(&marked, &visible)?, &mx::scalar(0.0))?;
+            masks.push(mx::select(&seen, &mx::scalar(0.0), &mx::scalar(f32::NEG_INFINITY))?);
         }
         Ok(Chosen::Mask(mx::concatenate(&masks.iter().collect::<Vec<_>>(), 0)?))
     }

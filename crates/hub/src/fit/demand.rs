@@ -1,0 +1,179 @@
+//! What a model takes: weights, state of a sequence, what a step computes with, and a drafter.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::checkpoint::Checkpoint;
+use crate::kv_cost::{KvCost, count};
+
+/// Tokens that prefill computes at a time.
+const N_CHUNK: u64 = 512;
+/// Queries that the plain path of attention scores at a time, and how many arrays of that size there are at the peak.
+const N_QUERY_BLOCK: u64 = 128;
+const N_SCORE_ARRAYS: f64 = 5.2;
+/// Rows of the residual stream and of the feed-forward's inside at the peak of a layer.
+const N_HIDDEN_ROWS: f64 = 5.0;
+const N_INNER_ROWS: f64 = 4.5;
+/// KV is stored in buffers with an eighth to spare, in units of this many positions.
+const N_GRAIN: u64 = 64;
+/// What a buffer of a window holds beside it and a chunk: growth, and what can be taken back.
+const N_WINDOW_SPARE: u64 = 544;
+/// Allocator cache kept between steps, and what the program needs beside arrays.
+const N_PROGRAM_BYTES: u64 = 192 << 20;
+
+/// What numbers a model is computed in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbers {
+    /// As the checkpoint has them, on a GPU.
+    Published,
+    /// f32, unpacked, on a CPU.
+    F32,
+}
+
+/// What a model takes at any context.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Demand {
+    /// Bytes of the weights as loaded.
+    pub n_weight_bytes: u64,
+    /// State of one sequence.
+    pub kv: KvCost,
+    /// Bytes that a prefill step computes with for each of its tokens.
+    pub n_row_bytes: u64,
+    /// Bytes that it computes with for each position of context.
+    pub n_position_bytes: u64,
+    /// A model that drafts, with the same context.
+    pub drafter: Option<Box<Demand>>,
+    /// Longest context that the model was made for, in tokens.
+    pub n_context: Option<u64>,
+}
+
+/// What a model takes at one context, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Need {
+    /// Tokens of context.
+    pub n_context: u64,
+    /// Weights.
+    pub n_weight_bytes: u64,
+    /// State of one sequence.
+    pub n_kv_bytes: u64,
+    /// Peak of what a step computes with.
+    pub n_step_bytes: u64,
+    /// All of the drafter.
+    pub n_drafter_bytes: u64,
+    /// The program itself.
+    pub n_program_bytes: u64,
+}
+
+impl Need {
+    /// All together.
+    pub fn n_bytes(&self) -> u64 {
+        self.n_array_bytes().saturating_add(self.n_program_bytes)
+    }
+
+    /// What arrays take.
+    pub fn n_array_bytes(&self) -> u64 {
+        let parts = [self.n_weight_bytes, self.n_kv_bytes, self.n_step_bytes, self.n_drafter_bytes];
+        parts.into_iter().fold(0, u64::saturating_add)
+    }
+}
+
+impl Demand {
+    /// Of a checkpoint on disk; without a KV cost where config.json does not tell the shape.
+    pub fn of(checkpoint: &Checkpoint, numbers: Numbers) -> Self {
+        let n_weight_bytes = match numbers {
+            Numbers::Published => checkpoint.n_bytes(),
+            Numbers::F32 => checkpoint.n_params.saturating_mul(4),
+        };
+        Self { n_context: checkpoint.n_context, ..Self::from_config(&checkpoint.config, n_weight_bytes, numbers) }
+    }
+
+    /// Of a model whose config.json and weights' size are known.
+    pub fn from_config(config: &Map<String, Value>, n_weight_bytes: u64, numbers: Numbers) -> Self {
+        let kv = match numbers {
+            Numbers::Published => KvCost::as_published(config),
+            Numbers::F32 => KvCost::of(config, 4),
+        };
+        let step = Step::of(config, numbers);
+        Self {
+            n_weight_bytes,
+            kv: kv.unwrap_or_default(),
+            n_row_bytes: step.n_row_bytes,
+            n_position_bytes: step.n_position_bytes,
+            drafter: None,
+            n_context: count(config, "max_position_embeddings"),
+        }
+    }
+
+    /// The same with a drafter.
+    pub fn with_drafter(self, drafter: Self) -> Self {
+        Self { drafter: Some(Box::new(drafter)), ..self }
+    }
+
+    /// What it takes for a sequence of `n_context` tokens.
+    pub fn at(&self, n_context: u64) -> Need {
+        let drafter = self.drafter.as_ref().map(|drafter| drafter.at(n_context).n_array_bytes());
+        Need {
+            n_context,
+            n_weight_bytes: self.n_weight_bytes,
+            n_kv_bytes: self.kv_bytes(n_context),
+            n_step_bytes: self.step_bytes(n_context),
+            n_drafter_bytes: drafter.unwrap_or(0),
+            n_program_bytes: N_PROGRAM_BYTES,
+        }
+    }
+
+    fn kv_bytes(&self, n_context: u64) -> u64 {
+        let KvCost { n_bytes_per_token, n_window_bytes_per_token, window, n_state_bytes } = self.kv;
+        let n_held = capacity(n_context);
+        let n_windowed = n_held.min(window.saturating_add(N_CHUNK + N_WINDOW_SPARE));
+        let full = n_bytes_per_token.saturating_mul(n_held);
+        full.saturating_add(n_window_bytes_per_token.saturating_mul(n_windowed)).saturating_add(n_state_bytes)
+    }
+
+    /// The peak is in the last whole step, or in what is left after it.
+    fn step_bytes(&self, n_context: u64) -> u64 {
+        let step = |n_rows: u64, n_positions: u64| {
+            let rows = self.n_row_bytes.saturating_mul(n_rows);
+            rows.saturating_add(self.n_position_bytes.saturating_mul(n_positions))
+        };
+        let n_left = n_context % N_CHUNK;
+        step(N_CHUNK.min(n_context), n_context - n_left).max(step(n_left, n_context))
+    }
+}
+
+/// Positions that a buffer has which grew chunk by chunk to hold `n`.
+fn capacity(n: u64) -> u64 {
+    let room = |n: u64| n.saturating_add(n / 8).saturating_add(1).div_ceil(N_GRAIN).saturating_mul(N_GRAIN);
+    let mut held = 0;
+    while held < n {
+        held = room((held / N_CHUNK + 1).saturating_mul(N_CHUNK).min(n));
+    }
+    held
+}
+
+/// What a prefill step computes with at its peak.
+#[derive(Clone, Copy, Debug, Default)]
+struct Step {
+    n_row_bytes: u64,
+    n_position_bytes: u64,
+}
+
+impl Step {
+    /// One layer at a time: the residual stream and its projections, the gated feed-forward (of the experts that a token
+    /// takes), a copy of the layer's keys and values as their buffer grows, and, where attention is not fused, the scores of
+    /// a block of queries. The factors are measured: a test of the models holds them to what MLX counts.
+    fn of(config: &Map<String, Value>, numbers: Numbers) -> Self {
+        let field = |name: &str| count(config, name).unwrap_or(0).min(1 << 24) as f64;
+        let n_element = if numbers == Numbers::F32 { 4.0 } else { 2.0 };
+        let n_taken = field("num_experts_per_tok").max(field("num_experts_per_token"));
+        let n_inner = field("intermediate_size").max(field("moe_intermediate_size") * n_taken);
+        let n_row = (N_HIDDEN_ROWS * field("hidden_size") + N_INNER_ROWS * n_inner) * n_element;
+        let kv = KvCost::of(config, n_element as u64).unwrap_or_default();
+        let n_layers = field("num_hidden_layers").max(1.0);
+        let n_copied = 2.0 * kv.n_bytes_per_token.max(kv.n_window_bytes_per_token) as f64 / n_layers;
+        let is_plain = numbers == Numbers::F32;
+        let n_scores = N_SCORE_ARRAYS * N_QUERY_BLOCK as f64 * field("num_attention_heads") * 4.0;
+        let n_position = n_copied + if is_plain { n_scores } else { 0.0 };
+        Self { n_row_bytes: n_row as u64, n_position_bytes: n_position as u64 }
+    }
+}
