@@ -173,8 +173,6 @@ pub const FAMILIES: &[Family] = &[
     Family { name: "qwen3_5", aliases: &["qwen3_5_text"], load: qwen3_next::load },
     Family { name: "qwen3_5_moe", aliases: &["qwen3_5_moe_text"], load: qwen3_next::load },
     Family { name: "qwen3_moe", aliases: &["qwen3_vl_moe", "qwen3_vl_moe_text"], load: qwen3_moe::load },
-    Family { name: "qwen3_5", aliases: &["qwen3_5_text"], load: qwen3_next::load },
-    Family { name: "qwen3_5_moe", aliases: &["qwen3_5_moe_text"], load: qwen3_next::load },
     Family { name: "qwen3_next", aliases: &[], load: qwen3_next::load },
     Family { name: "seed_oss", aliases: &[], load: seed_oss::load },
     Family { name: "smollm3", aliases: &[], load: smollm3::load },
