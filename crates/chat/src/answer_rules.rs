@@ -11,6 +11,8 @@ pub struct AnswerRules {
     pub tool_choice: ToolChoice,
     /// How many calls an answer may make.
     pub calls: CallCount,
+    /// Most tokens of thinking; what goes beyond is closed, and the answer begins. `None` = any number.
+    pub thinking_budget: Option<usize>,
 }
 
 /// The shape of an answer's text.
@@ -20,7 +22,7 @@ pub enum AnswerForm {
     JsonObject,
     /// JSON that fits this schema.
     JsonSchema(Value),
-    /// Text that matches this regular expression as a whole (Rust's syntax, no look-around).
+    /// Text that matches this regular expression as a whole (Rust's syntax; `\d` and `\w` are ASCII).
     Regex(String),
     /// Text of this grammar, in the Lark dialect of llguidance.
     Lark(String),

@@ -38,7 +38,7 @@ pub use reasoning::ReasoningFormat;
 pub(crate) use wire::{CallWire, Wire};
 
 /// Every tool format. Detection takes the first whose markers fit, so the more specific stand first.
-const TOOL_FORMATS: [&ToolFormat; 24] = [
+pub(crate) const TOOL_FORMATS: [&ToolFormat; 24] = [
     &harmony::FORMAT,
     &muse::FORMAT,
     &kimi_k3::FORMAT,

@@ -1,6 +1,6 @@
 //! Tokens of one output to events: detokenizing, parsing and stop strings in one.
 
-use crate::{Detokenizer, Event, FinishReason, OutputParser, StopStrings};
+use crate::{CallCount, Detokenizer, Event, FinishReason, OutputParser, StopStrings};
 
 /// Reads one output. Stop strings count in visible text only: not in reasoning, and not in the arguments of calls.
 #[derive(Debug)]
@@ -11,6 +11,8 @@ pub struct OutputReader {
     stop: StopStrings,
     n_bytes: usize,
     n_calls: usize,
+    /// Calls after which nothing is read.
+    n_calls_max: usize,
 }
 
 /// What a token gives.
@@ -22,7 +24,7 @@ pub struct Reading {
     pub events: Vec<Event>,
     /// Bytes of text, from the start of the output, that are in events or dropped; the rest is held back.
     pub n_bytes_settled: usize,
-    /// Whether a stop string was found; nothing comes after it.
+    /// Whether a stop string was found, or the last call that may be made is complete; nothing comes after it.
     pub is_stopped: bool,
     /// Which one.
     pub stop_string: Option<String>,
@@ -31,7 +33,12 @@ pub struct Reading {
 impl OutputReader {
     /// A reader at the start of an output.
     pub fn new(detokenizer: Detokenizer, parser: Option<OutputParser>, stop: StopStrings) -> Self {
-        Self { detokenizer, parser, stop, n_bytes: 0, n_calls: 0 }
+        Self { detokenizer, parser, stop, n_bytes: 0, n_calls: 0, n_calls_max: usize::MAX }
+    }
+
+    /// Stops after as many calls as an answer may make.
+    pub fn with_calls(self, calls: CallCount) -> Self {
+        Self { n_calls_max: if calls == CallCount::One { 1 } else { usize::MAX }, ..self }
     }
 
     /// Takes the next token.
@@ -64,7 +71,7 @@ impl OutputReader {
         (reading, reason)
     }
 
-    /// Why an output ended that a stop string ended.
+    /// Why an output ended that the reader ended.
     pub fn stop_reason(&self) -> FinishReason {
         if self.n_calls > 0 { FinishReason::ToolCalls } else { FinishReason::Stop }
     }
@@ -108,6 +115,7 @@ impl OutputReader {
         // Text before a call or a thought ends there, and with it whatever might have become a stop string.
         push_text(&mut reading.events, self.stop.flush());
         reading.events.push(event);
+        reading.is_stopped = self.n_calls >= self.n_calls_max;
     }
 }
 

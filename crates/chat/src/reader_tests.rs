@@ -93,6 +93,29 @@ fn a_stop_string_that_the_parser_held_back_stops_at_the_end() {
 }
 
 #[test]
+fn one_call_is_read_where_one_may_be_made() {
+    let format = OutputFormat { tools: OutputFormat::tool_format("hermes").ok(), reasoning: None };
+    // The last is no call in the format's own form.
+    for wire in
+        [format!("a{CALL}{CALL}b"), format!("a{CALL}\nb"), "{\"name\": \"zip\", \"arguments\": {}}\n\nb c".to_owned()]
+    {
+        let (tools, stop) = (tools(), StopStrings::new(Vec::new()).unwrap());
+        let reader = OutputReader::new(bytes().detokenizer(), Some(format_parser(&format, &tools)), stop);
+        let mut reader = reader.with_calls(CallCount::One);
+        let mut events = Vec::new();
+        let stopped = wire.bytes().position(|byte| {
+            let reading = reader.push(u32::from(byte));
+            events.extend(reading.events);
+            reading.is_stopped
+        });
+        let n_ends = events.iter().filter(|event| matches!(event, Event::ToolEnd { .. })).count();
+        assert!(stopped.is_some() && n_ends == 1, "{wire:?} gives {events:?}");
+        assert!(matches!(events.last(), Some(Event::ToolEnd { .. })), "{events:?}");
+        assert_eq!(reader.stop_reason(), FinishReason::ToolCalls);
+    }
+}
+
+#[test]
 fn settled_bytes_never_pass_what_was_read_and_reach_its_end() {
     for wire in ["plain é text", "<think>hm</think>\n\nok", &format!("x\n{CALL}\ny"), "a <tool_call> b"] {
         let (_, settled, _) = read(wire, &["never"], FinishReason::Stop);

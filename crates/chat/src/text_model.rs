@@ -5,8 +5,8 @@ use std::{collections::BTreeSet, path::Path, sync::Arc};
 use jiff::Zoned;
 
 use crate::{
-    ChatPrompt, ChatTemplate, Detection, Detokenizer, OutputFormat, OutputOptions, OutputParser, Prompt, Specials,
-    TemplateError, Tokenizer, TokenizerError, ToolFormat,
+    Because, ChatPrompt, ChatTemplate, Detection, Detokenizer, OutputFormat, OutputOptions, OutputParser, Prompt,
+    Specials, TemplateError, Tokenizer, TokenizerError, ToolFormat, grammar::Grammars,
 };
 
 /// Tokens of a prompt's tail; longer than any tag that opens reasoning.
@@ -22,6 +22,7 @@ pub struct TextModel {
     detection: Detection,
     /// Special tokens that the format reads.
     shown: Arc<BTreeSet<u32>>,
+    grammars: Grammars,
 }
 
 /// A checkpoint whose text side cannot be loaded.
@@ -71,15 +72,21 @@ impl TextModel {
     pub fn load(dir: &Path) -> Result<Self, TextModelError> {
         let (tokenizer, template) = (Tokenizer::load(dir)?, ChatTemplate::load(dir)?);
         let detection = template.as_ref().map(ChatTemplate::detection).unwrap_or_default();
-        let model =
-            Self { tokenizer: Arc::new(tokenizer), template, detection: Detection::default(), shown: Arc::default() };
+        let model = Self {
+            tokenizer: Arc::new(tokenizer),
+            template,
+            detection: Detection::default(),
+            shown: Arc::default(),
+            grammars: Grammars::default(),
+        };
         Ok(model.with_detection(detection))
     }
 
     /// Reads output in this format instead of the one that the chat template tells.
     pub fn with_detection(self, detection: Detection) -> Self {
-        let shown = Arc::new(self.tokenizer.special_tokens_in(detection.format.terminals()));
-        Self { detection, shown, ..self }
+        let model = Self { detection, grammars: Grammars::default(), ..self };
+        let shown = Arc::new(model.tokenizer.special_tokens_in(model.call_format().terminals()));
+        Self { shown, ..model }
     }
 
     /// How the model writes tool calls and reasoning.
@@ -87,9 +94,25 @@ impl TextModel {
         self.detection.format
     }
 
+    /// The format that calls are read and held to: Hermes' where nothing tells of one, as most models know it.
+    pub(crate) fn call_format(&self) -> OutputFormat {
+        let format = self.format();
+        let fallback =
+            (self.detection.tools_because == Because::Nothing).then(|| OutputFormat::tool_format("hermes").ok());
+        OutputFormat { tools: format.tools.or(fallback.flatten()), ..format }
+    }
+
     /// The format, and how it is known.
     pub fn detection(&self) -> &Detection {
         &self.detection
+    }
+
+    pub(crate) fn shown(&self) -> &BTreeSet<u32> {
+        &self.shown
+    }
+
+    pub(crate) fn grammars(&self) -> &Grammars {
+        &self.grammars
     }
 
     /// For a chat answer: its text, with the special tokens that mark tool calls and reasoning. It goes into a parser.
@@ -106,7 +129,7 @@ impl TextModel {
 
     /// Reads a chat answer's text.
     pub fn output_parser(&self, options: &OutputOptions<'_>) -> OutputParser {
-        OutputParser::new(&self.format(), options)
+        OutputParser::new(&self.call_format(), options)
     }
 
     /// Token ids of a prompt. `now` is what the template's `strftime_now` tells.

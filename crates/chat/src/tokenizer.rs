@@ -1,6 +1,11 @@
 //! Text to token ids and back, by the checkpoint's `tokenizer.json`.
 
-use std::{collections::BTreeSet, fmt, path::Path, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    fmt,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use serde_json::Value;
 use tokenizers::AddedToken;
@@ -8,7 +13,7 @@ use tokenizers::AddedToken;
 use crate::{
     Detokenizer, Fim, detokenizer,
     files::{FileError, read_bytes},
-    token_bytes::TokenBytes,
+    token_bytes::{StartRule, TokenBytes},
     tokenizer_config::{TokenizerConfig, eos_ids},
 };
 
@@ -25,7 +30,12 @@ pub struct Tokenizer {
     eos: Edge,
     eos_ids: Vec<u32>,
     fim: Option<Fim>,
+    /// The texts last asked for, and the tokens that hold one.
+    breakers: Mutex<Option<Breakers>>,
 }
+
+/// Texts, and the tokens that hold one.
+type Breakers = (Vec<String>, Arc<[u32]>);
 
 /// Whether [`Tokenizer::encode`] adds BOS and the like, as the checkpoint's configuration asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +117,8 @@ impl Tokenizer {
     fn new(inner: tokenizers::Tokenizer, config: &TokenizerConfig, eos: Vec<u32>) -> Result<Self, TokenizerError> {
         let table = token_table(&inner)?;
         let fim = Fim::find(|token| inner.token_to_id(token));
-        let mut tokenizer = Self { inner, table, bos: Edge::Keep, eos: Edge::Keep, eos_ids: eos, fim };
+        let mut tokenizer =
+            Self { inner, table, bos: Edge::Keep, eos: Edge::Keep, eos_ids: eos, fim, breakers: Mutex::default() };
         let bos_id = config.special_token("bos_token").and_then(|token| tokenizer.id(token));
         let eos_id = config.special_token("eos_token").and_then(|token| tokenizer.id(token));
         // What the post-processor does by itself shows on the empty text.
@@ -208,6 +219,32 @@ impl Tokenizer {
             !text.is_empty() && terminals.iter().any(|terminal| terminal.contains(&text))
         };
         (0..self.n_vocab() as u32).filter(|id| self.is_special(*id)).filter(is_in_terminal).collect()
+    }
+
+    /// The tokens that no repetition should be seen across, ascending: those whose text holds one of `texts`, and all special
+    /// ones, as every turn has them. The latest answer is kept, as clients ask for the same again and again.
+    pub fn breakers(&self, texts: &[String]) -> Arc<[u32]> {
+        let mut latest = self.breakers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, found)) = latest.as_ref().filter(|(asked, _)| asked == texts) {
+            return Arc::clone(found);
+        }
+        let holds = |bytes: &[u8], text: &str| bytes.windows(text.len().max(1)).any(|part| part == text.as_bytes());
+        let is_breaker = |id: &u32| {
+            let bytes = self.table.get(*id);
+            self.is_special(*id) || texts.iter().any(|text| holds(bytes, text))
+        };
+        let found: Arc<[u32]> = (0..self.n_vocab() as u32).filter(is_breaker).collect();
+        *latest = Some((texts.to_vec(), Arc::clone(&found)));
+        found
+    }
+
+    /// Most spaces that decoding drops at the start of a text of its own.
+    pub(crate) fn dropped_spaces(&self) -> usize {
+        match self.table.start {
+            StartRule::Keep => 0,
+            StartRule::Spaces(n) => n,
+            StartRule::FirstTokenSpaces => 1,
+        }
     }
 
     pub(crate) fn table(&self) -> &TokenBytes {

@@ -27,6 +27,12 @@ pub trait Backend {
     /// When the graph cannot be built. Nothing of the step has happened then.
     fn submit(&mut self, step: &Step) -> Result<(), StepError>;
 
+    /// Tells the terms of the late draws of the oldest step in flight: for each row that has such, in the step's order, those
+    /// of all its draws. To be called once, before that step is collected and before another one is submitted, and only if
+    /// the step has late draws. Until then the device computes what does not depend on them. What goes wrong here is told
+    /// when the step is collected.
+    fn bind(&mut self, terms: Vec<Vec<Terms>>);
+
     /// Waits for the oldest step in flight and returns its results, one per row in the step's order.
     ///
     /// # Errors
@@ -159,6 +165,13 @@ pub struct Step {
     pub rows: Vec<Row>,
 }
 
+impl Row {
+    /// Whether its draws' terms are told later.
+    pub fn is_late(&self) -> bool {
+        self.output.draws().iter().any(|draw| draw.terms.is_none())
+    }
+}
+
 /// One sequence's part of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
@@ -223,7 +236,27 @@ impl RowOutput {
 impl Draw {
     /// From all tokens.
     pub fn free(uniform: f32) -> Self {
-        Self { uniform, mask: None }
+        Self { uniform, terms: Some(Terms::default()) }
+    }
+
+    /// On terms that [`Backend::bind`] tells.
+    pub fn late(uniform: f32) -> Self {
+        Self { uniform, terms: None }
+    }
+
+    /// On these terms.
+    pub fn on(uniform: f32, terms: Terms) -> Self {
+        Self { uniform, terms: Some(terms) }
+    }
+
+    /// Tokens that may be drawn; `None` = all.
+    pub fn mask(&self) -> Option<&TokenBits> {
+        self.terms.as_ref()?.mask.as_deref()
+    }
+
+    /// Added to the logits of single tokens.
+    pub fn bias(&self) -> &[(TokenId, f32)] {
+        self.terms.as_ref().map_or(&[], |terms| &terms.bias)
     }
 }
 
@@ -233,8 +266,17 @@ pub struct Draw {
     /// Uniform in `[0, 1)`, drawn by the scheduler from the request's seed and the position: the only randomness. A draft
     /// changes no draw, so output is the same with and without drafts.
     pub uniform: f32,
+    /// `None`: they hang on tokens that are not known when the step is submitted.
+    pub terms: Option<Terms>,
+}
+
+/// What a draw hangs on besides the sampling options.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Terms {
     /// Tokens that may be drawn; `None` = all.
     pub mask: Option<Arc<TokenBits>>,
+    /// Added to the logits of single tokens, after the penalties.
+    pub bias: Vec<(TokenId, f32)>,
 }
 
 /// A set of tokens: bit `t % 32` of word `t / 32` is token `t`.
@@ -242,6 +284,22 @@ pub struct Draw {
 pub struct TokenBits {
     /// At least `n_vocab` bits.
     pub words: Vec<u32>,
+}
+
+impl TokenBits {
+    /// Of `n_vocab` tokens just one.
+    pub(crate) fn only(token: TokenId, n_vocab: usize) -> Self {
+        let mut words = vec![0; n_vocab.div_ceil(32)];
+        if let Some(word) = words.get_mut(token as usize / 32) {
+            *word |= 1 << (token % 32);
+        }
+        Self { words }
+    }
+
+    /// Whether a token is in the set.
+    pub fn holds(&self, token: TokenId) -> bool {
+        self.words.get(token as usize / 32).is_some_and(|word| word >> (token % 32) & 1 == 1)
+    }
 }
 
 /// Results of one step.

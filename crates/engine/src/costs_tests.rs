@@ -3,7 +3,7 @@ use std::time::Duration;
 use super::{N_CHUNK_MIN, StepCosts};
 use crate::plan::StepWork;
 
-/// After steps of (prefill, decode, ms), how much prefill fits 500 ms.
+/// After steps of (prefill, decode, ms), how much prefill fits 500 ms, of which four fifths are aimed at.
 fn check(steps: &[(usize, usize, u64)], expected: usize) {
     let mut costs = StepCosts::default();
     for &(n_prefill, n_decode, took_ms) in steps {
@@ -16,9 +16,9 @@ fn check(steps: &[(usize, usize, u64)], expected: usize) {
 fn prefill_fills_what_decode_leaves_of_the_target() {
     check(&[], usize::MAX);
     check(&[(0, 4, 100)], usize::MAX);
-    check(&[(512, 0, 1024)], 250);
-    check(&[(0, 4, 100), (512, 0, 1024)], 200);
-    check(&[(0, 4, 100), (400, 4, 900)], 200);
+    check(&[(512, 0, 1024)], 200);
+    check(&[(0, 4, 100), (512, 0, 1024)], 150);
+    check(&[(0, 4, 100), (400, 4, 900)], 150);
 }
 
 #[test]
@@ -29,12 +29,12 @@ fn however_slow_it_is_prefill_goes_on() {
 
 #[test]
 fn chunks_of_a_few_positions_teach_nothing() {
-    check(&[(512, 0, 1024), (1, 8, 300), (15, 0, 300)], 250);
+    check(&[(512, 0, 1024), (1, 8, 300), (7, 0, 300)], 200);
 }
 
-/// A device whose steps take 40 ms and 1 ms a position: the chunk settles where a step takes the target.
+/// A device whose steps take 40 ms and 1 ms a position: the chunk settles where a step takes what is aimed at.
 #[test]
-fn the_chunk_settles_where_a_step_takes_the_target() {
+fn the_chunk_settles_where_a_step_takes_what_is_aimed_at() {
     let mut costs = StepCosts::default();
     let mut n_prefill = 512;
     for _ in 0..40 {
@@ -42,5 +42,5 @@ fn the_chunk_settles_where_a_step_takes_the_target() {
         costs.observe(StepWork { n_prefill, n_decode: 2 }, Duration::from_millis(40 + n_prefill as u64));
         n_prefill = costs.n_prefill_within(Duration::from_millis(500));
     }
-    assert!((455..=460).contains(&n_prefill), "{n_prefill}");
+    assert!((355..=360).contains(&n_prefill), "{n_prefill}");
 }

@@ -12,19 +12,21 @@ use std::sync::atomic::Ordering;
 
 use crate::{
     Backend, BlockId, DraftAsk, Draw, Kept, ModelInfo, Opening, Row, RowInput, RowOutput, RowResult, SamplingOptions,
-    SequenceId, SnapshotId, Step, StepError, StepOutput, TokenId, TokenScore,
+    SequenceId, SnapshotId, Step, StepError, StepOutput, Terms, TokenId, TokenScore,
 };
 
 mod check;
 mod drafter;
 mod expected;
 mod kept;
+mod late;
 mod probe;
 mod state;
 
 use check::n_input;
 pub use expected::{expected_prompt_scores, expected_tokens};
 use kept::{KeptSnapshot, Shelf};
+use late::Flight;
 pub use probe::{Probe, Seen};
 use state::{Digest, Position};
 
@@ -98,7 +100,7 @@ pub enum Effect {
 pub struct FakeBackend {
     options: FakeOptions,
     sequences: HashMap<SequenceId, Stored>,
-    in_flight: VecDeque<Vec<RowResult>>,
+    in_flight: VecDeque<Flight>,
     shelf: Shelf,
     probe: Arc<Probe>,
 }
@@ -108,6 +110,8 @@ pub struct FakeBackend {
 struct Stored {
     sampling: Arc<SamplingOptions>,
     n_prompt: usize,
+    /// Tokens that the penalties have counted, those of the prompt included.
+    n_counted: usize,
     positions: Vec<Arc<Position>>,
     digest: Digest,
     /// The newest sampled token: the only one that may come next.
@@ -166,7 +170,7 @@ impl FakeBackend {
     }
 
     fn has_row_in_flight(&self, id: SequenceId) -> bool {
-        self.in_flight.iter().flatten().any(|result| result.sequence == id)
+        self.in_flight.iter().flat_map(|flight| &flight.results).any(|result| result.sequence == id)
     }
 
     fn compute(&mut self, row: &Row) -> Result<RowResult, StepError> {
@@ -188,12 +192,14 @@ impl FakeBackend {
             if stored.sampled.is_some_and(|sampled| sampled != *token) {
                 break;
             }
+            stored.count(stored.positions.len(), *token);
             stored.digest.append(*token);
             stored.positions.push(Position::new(stored.digest.chain, &self.shelf.n_live));
             let n_vocab = self.options.info.n_vocab;
             let score = targets.get(at).map(|target| stored.digest.score(*target, &stored.sampling, n_vocab));
             result.prompt_scores.extend(score);
-            if let Some(draw) = at.checked_sub(n_undrawn).and_then(|nth| draws.get(nth)) {
+            let draw = at.checked_sub(n_undrawn).and_then(|nth| draws.get(nth));
+            if let Some(draw) = draw.filter(|draw| draw.terms.is_some()) {
                 result.tokens.push(stored.sample(&self.options, draw));
             }
         }
@@ -215,6 +221,7 @@ impl Backend for FakeBackend {
         let stored = Stored {
             sampling: Arc::clone(&opening.sampling),
             n_prompt: opening.prompt.len(),
+            n_counted: opening.prompt.len() + opening.output.len(),
             positions,
             digest,
             sampled: None,
@@ -242,8 +249,8 @@ impl Backend for FakeBackend {
         }
         let n_tokens = step.rows.iter().map(n_input).sum();
         self.check_memory(n_tokens)?;
-        let results = step.rows.iter().map(|row| self.compute(row)).collect::<Result<_, _>>()?;
-        self.in_flight.push_back(results);
+        let flight = self.start(step)?;
+        self.in_flight.push_back(flight);
         self.probe.update(|seen| {
             seen.n_computed += n_tokens;
             seen.n_rows_max = seen.n_rows_max.max(step.rows.len());
@@ -253,12 +260,17 @@ impl Backend for FakeBackend {
         Ok(())
     }
 
+    fn bind(&mut self, terms: Vec<Vec<Terms>>) {
+        self.bind_oldest(terms);
+    }
+
     fn collect(&mut self) -> Result<StepOutput, StepError> {
         let nth = self.probe.count(|seen| &mut seen.n_collects);
         self.probe.pass();
-        let Some(rows) = self.in_flight.pop_front() else {
+        let Some(Flight { results: rows, late }) = self.in_flight.pop_front() else {
             return Err(StepError::Mismatch { detail: "no step is in flight".to_owned() });
         };
+        assert!(late.is_empty(), "a step is collected whose terms were never told: {late:?}");
         if let Err(error) = self.meet_faults(Call::Collect, nth) {
             for row in &rows {
                 self.lose(row.sequence);
@@ -331,7 +343,8 @@ impl FakeBackend {
         if let Some(stored) = self.sequences.get_mut(&id) {
             stored.is_lost = true;
         }
-        for row in self.in_flight.iter_mut().flatten().filter(|row| row.sequence == id) {
+        let results = self.in_flight.iter_mut().flat_map(|flight| &mut flight.results);
+        for row in results.filter(|row| row.sequence == id) {
             for score in &mut row.tokens {
                 score.token = (score.token + 1) % self.options.info.n_vocab as TokenId;
             }
@@ -362,8 +375,16 @@ impl Stored {
             options.token(&self.digest, &self.sampling, draw, self.positions.len().saturating_sub(self.n_prompt));
         self.sampled = Some(token);
         let score = self.digest.score(token, &self.sampling, n_vocab);
-        self.digest.count_output(token);
+        self.count(self.positions.len(), token);
         score
+    }
+
+    /// Counts the token at a position, unless it was counted when it was drawn.
+    fn count(&mut self, position: usize, token: TokenId) {
+        if position >= self.n_counted {
+            self.digest.count_output(token);
+            self.n_counted = position + 1;
+        }
     }
 }
 

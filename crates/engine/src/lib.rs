@@ -6,11 +6,12 @@ mod backend;
 mod costs;
 mod draft;
 mod draw;
-mod ended;
+mod dry;
 mod engine;
 pub mod fake;
 mod hold;
 mod limits;
+mod mask;
 mod outputs;
 mod plan;
 mod prefix_tree;
@@ -27,13 +28,14 @@ mod worker;
 
 pub use backend::{
     Backend, DraftAsk, Draw, Kept, ModelInfo, Opening, Prefix, PromptScores, Row, RowInput, RowOutput, RowResult, Step,
-    StepError, StepOutput, TokenBits, TokenScore,
+    StepError, StepOutput, Terms, TokenBits, TokenScore,
 };
 pub use engine::{Engine, EngineOptions, StartError, SubmitError};
 pub use hold::Hold;
+pub use mask::{MaskSource, TokenMask};
 pub use outputs::Outputs;
 pub use request::{FinishReason, Output, Priority, Request, Usage};
-pub use sampling::{N_LOGPROBS_MAX, SamplingError, SamplingOptions};
+pub use sampling::{Dry, N_LOGPROBS_MAX, SamplingError, SamplingOptions};
 pub use speculation::{DraftCounts, Speculation};
 pub use stats::Stats;
 

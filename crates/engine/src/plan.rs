@@ -113,6 +113,8 @@ pub(crate) struct PlannedRow {
     pub end: usize,
     /// Whether a token is sampled.
     pub has_sample: bool,
+    /// Whether what it samples hangs on tokens before it.
+    pub is_late: bool,
     /// Drafts among the input, each of which has a token sampled, too.
     pub n_drafts: usize,
     /// Where they came from.

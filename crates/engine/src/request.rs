@@ -1,6 +1,6 @@
 //! What goes into the engine and what comes out, per request.
 
-use crate::{PromptScores, SamplingOptions, TokenId, TokenScore};
+use crate::{MaskSource, PromptScores, SamplingOptions, TokenId, TokenScore};
 
 /// One sequence to generate.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,6 +23,8 @@ pub struct Request {
     pub priority: Priority,
     /// What the output is expected to be like: drafts are looked up in it, too. Empty = no idea.
     pub prediction: Vec<TokenId>,
+    /// What the output is held to.
+    pub mask: Option<MaskSource>,
 }
 
 /// Who goes first when not all can.

@@ -1,6 +1,7 @@
 //! Sampling options of one request.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::TokenId;
 
@@ -10,7 +11,7 @@ pub const N_LOGPROBS_MAX: usize = 128;
 /// Below this temperature the likeliest token is certain, and scaled logits would leave what an f32 holds.
 const TEMPERATURE_GREEDY: f32 = 1e-5;
 
-/// How the next token is chosen from the logits. Order: logit bias, penalties, temperature, top-k, top-p,
+/// How the next token is chosen from the logits. Order: logit bias, penalties, DRY, temperature, top-k, top-p,
 /// min-p, XTC, draw.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SamplingOptions {
@@ -32,6 +33,8 @@ pub struct SamplingOptions {
     pub presence_penalty: f32,
     /// Subtracted per occurrence in the output (OpenAI); 0 = off.
     pub frequency_penalty: f32,
+    /// Penalises what would make a repetition longer; `None` = off.
+    pub dry: Option<Dry>,
     /// Added to the logits of single tokens.
     pub logit_bias: BTreeMap<TokenId, f32>,
     /// Source of every draw of this request.
@@ -39,6 +42,22 @@ pub struct SamplingOptions {
     /// Report the log-probability of each token and of the `n` likeliest, at most [`N_LOGPROBS_MAX`]; `None` = report
     /// nothing.
     pub n_logprobs: Option<usize>,
+}
+
+/// DRY ("don't repeat yourself", by p-e-w): a token that would make a repetition of `n` tokens longer loses
+/// `multiplier * base ^ (n - allowed_length)`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dry {
+    /// Of all penalties.
+    pub multiplier: f32,
+    /// How much dearer each further token is.
+    pub base: f32,
+    /// Shortest repetition that costs.
+    pub allowed_length: usize,
+    /// Tokens at the end that are looked at; `None` = prompt and output.
+    pub last_n: Option<usize>,
+    /// Tokens that no repetition goes over, ascending.
+    pub breakers: Arc<[TokenId]>,
 }
 
 impl Default for SamplingOptions {
@@ -53,6 +72,7 @@ impl Default for SamplingOptions {
             repetition_penalty: 1.0,
             presence_penalty: 0.0,
             frequency_penalty: 0.0,
+            dry: None,
             logit_bias: BTreeMap::new(),
             seed: 0,
             n_logprobs: None,
@@ -76,7 +96,11 @@ impl SamplingOptions {
             ("presence_penalty", self.presence_penalty, -100.0, 100.0),
             ("frequency_penalty", self.frequency_penalty, -100.0, 100.0),
         ];
-        for (name, value, low, high) in ranges {
+        let dry = self
+            .dry
+            .iter()
+            .flat_map(|dry| [("dry_multiplier", dry.multiplier, 0.0, 100.0), ("dry_base", dry.base, 1.0, 100.0)]);
+        for (name, value, low, high) in ranges.into_iter().chain(dry) {
             if !(low..=high).contains(&value) {
                 return Err(SamplingError::OutOfRange { name, value, low, high });
             }

@@ -15,7 +15,7 @@ use crate::prefix_tree::PrefixTree;
 use crate::sequence::{Leave, Sequence, Standing};
 use crate::speculation::Speculator;
 use crate::throttle::Throttle;
-use crate::{FinishReason, ModelInfo, Opening, Output, Request, SequenceId, StepError, StepOutput};
+use crate::{FinishReason, ModelInfo, Opening, Output, Request, SequenceId, StepError, StepOutput, Terms};
 
 mod admission;
 mod adoption;
@@ -177,19 +177,31 @@ impl Scheduler {
         }
         let planned_rows = self.in_flight.pop_front().unwrap_or_default();
         for (planned, result) in planned_rows.iter().zip(output.rows) {
-            let n_tokens = result.tokens.len();
+            let drawn = self.sequence_mut(planned.id).drawn(&result);
             match planned.is_prefill {
                 true => work.n_prefill += planned.n_tokens - planned.n_drafts,
-                false => work.n_decode += n_tokens,
+                false => work.n_decode += drawn.len(),
             }
             for output in self.sequence_mut(planned.id).apply(planned, result) {
                 self.report(planned.id, output);
             }
             self.keep_blocks(planned.id);
-            self.learn(planned, n_tokens);
+            self.learn(planned, &drawn);
         }
         self.speculator.collected(work.n_decode);
         work
+    }
+
+    /// The terms that [`Backend::bind`](crate::Backend::bind) is to tell of the oldest step in flight, if any of its draws are late.
+    pub(crate) fn late_terms(&mut self) -> Option<Vec<Vec<Terms>>> {
+        let late = self.in_flight.front()?.iter().filter(|row| row.is_late);
+        let sequences = &mut self.sequences;
+        let terms = late.map(|row| {
+            let sequence = sequences.get_mut(&row.id).expect("a sequence stays until no row of it is in flight");
+            sequence.terms(row)
+        });
+        let terms: Vec<_> = terms.collect();
+        (!terms.is_empty()).then_some(terms)
     }
 
     /// The results taken in last came `took` after those before them.

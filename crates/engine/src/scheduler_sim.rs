@@ -137,6 +137,7 @@ impl Sim {
                 }
                 Err(error) => self.scheduler.collect_failed(&error),
             }
+            self.bind();
         }
         self.take_events();
         self.check_bounds();
@@ -199,7 +200,17 @@ impl Sim {
                 self.scheduler.snapshot_refused(*id, *snapshot);
             }
         }
+        if self.scheduler.n_steps_in_flight() == 1 {
+            self.bind();
+        }
         true
+    }
+
+    /// Tells what the draws of the oldest step in flight hang on.
+    fn bind(&mut self) {
+        if let Some(terms) = self.scheduler.late_terms() {
+            self.backend.bind(terms);
+        }
     }
 
     pub fn take_events(&mut self) {

@@ -9,6 +9,8 @@ use crate::{
 
 #[path = "scheduler/admission_tests.rs"]
 mod admission;
+#[path = "scheduler/forms_tests.rs"]
+mod forms;
 #[path = "scheduler/prefix_tests.rs"]
 mod prefix;
 #[path = "scheduler_sim.rs"]
@@ -69,11 +71,16 @@ prop_compose! {
         (temperature, seed) in (prop_oneof![Just(0.0f32), Just(0.8)], any::<u64>()),
         n_logprobs in prop::option::of(0usize..4),
         (boundaries, is_background) in (prop::collection::btree_set(1usize..40, 0..4), any::<bool>()),
+        (form, has_dry) in (prop::option::of((any::<u64>(), 1usize..40)), any::<bool>()),
     ) -> Request {
         let priority = if is_background { Priority::Background } else { Priority::Interactive };
         let boundaries = boundaries.into_iter().filter(|at| *at <= prompt.len()).collect();
         let presence_penalty = if has_penalty { 0.5 } else { 0.0 };
-        let sampling = SamplingOptions { temperature, seed, n_logprobs, presence_penalty, ..SamplingOptions::default() };
+        let dry = has_dry.then(forms::dry);
+        let sampling =
+            SamplingOptions { temperature, seed, n_logprobs, presence_penalty, dry, ..SamplingOptions::default() };
+        let stops = [stop_tokens.as_slice(), if ignore_eos { &[] } else { &[7] }].concat();
+        let mask = form.map(|(seed, n_tokens)| forms::form(seed, n_tokens, &stops));
         Request {
             prompt,
             sampling,
@@ -83,6 +90,7 @@ prop_compose! {
             score_prompt,
             boundaries,
             priority,
+            mask,
             ..Request::default()
         }
     }

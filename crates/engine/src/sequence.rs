@@ -14,8 +14,11 @@ use crate::{
 };
 
 mod drafts;
+mod held;
 mod holdings;
 
+use held::Held;
+pub(crate) use held::N_FORCED_MAX;
 pub(crate) use holdings::{Holdings, Keeping, Locks, PathBlock};
 
 /// Where a sequence stands.
@@ -52,6 +55,7 @@ pub(crate) enum Lookup {
 #[derive(Debug)]
 pub(crate) struct Sequence {
     id: SequenceId,
+    n_vocab: usize,
     sampling: Arc<SamplingOptions>,
     /// Prompt and output, as far as known.
     tokens: Vec<TokenId>,
@@ -70,6 +74,10 @@ pub(crate) struct Sequence {
     pub n_confirmed: usize,
     /// Tokens that rows in flight sample.
     n_pending: usize,
+    /// Tokens that rows in flight sample although they are known already, as a form leaves no choice.
+    n_void: usize,
+    /// Drafts of the row in flight.
+    drafts: Vec<TokenId>,
     pub n_rows_in_flight: usize,
     /// Positions set aside for it in the KV budget.
     pub n_reserved: usize,
@@ -91,6 +99,8 @@ pub(crate) struct Sequence {
     pub drafting: Drafting,
     /// Tokens that the backend's drafter knows.
     n_drafter_known: usize,
+    /// What its output is held to.
+    held: Option<Held>,
 }
 
 impl Sequence {
@@ -102,6 +112,7 @@ impl Sequence {
         let n_prompt = request.prompt.len();
         Self {
             id,
+            n_vocab: info.n_vocab,
             sampling: Arc::new(request.sampling),
             tokens: request.prompt,
             stop_tokens,
@@ -113,6 +124,8 @@ impl Sequence {
             n_computed: 0,
             n_confirmed: 0,
             n_pending: 0,
+            n_void: 0,
+            drafts: Vec::new(),
             n_rows_in_flight: 0,
             n_reserved: 0,
             scores: request.score_prompt.then(Vec::new),
@@ -126,6 +139,7 @@ impl Sequence {
             n_deferred: 0,
             drafting: Drafting::new(&request.prediction, n_prompt),
             n_drafter_known: 0,
+            held: request.mask.map(|source| Held::new(source.start())),
         }
     }
 
@@ -236,13 +250,15 @@ impl Sequence {
             None => RowInput::Pending,
         };
         let has_sample = end == n_known && n_known < self.n_limit;
-        let draw = has_sample.then(|| Draw::free(uniform(self.sampling.seed, end)));
+        let is_late = has_sample && self.draws_late();
+        let draw = has_sample.then(|| self.draw(end));
         let targets = self.targets(start, end);
         let planned = PlannedRow {
             id: self.id,
             n_tokens,
             end,
             has_sample,
+            is_late,
             n_drafts: 0,
             source: Source::Lookup,
             n_scores: targets.len(),
@@ -260,6 +276,12 @@ impl Sequence {
         (Row { sequence: self.id, start, input, output }, planned)
     }
 
+    /// The draw of the token at `position`.
+    fn draw(&self, position: usize) -> Draw {
+        let uniform = uniform(self.sampling.seed, position);
+        if self.draws_late() { Draw::late(uniform) } else { Draw::free(uniform) }
+    }
+
     /// The prompt tokens that follow the positions `start..end`, while scores are wanted.
     fn targets(&self, start: usize, end: usize) -> Vec<TokenId> {
         match &self.scores {
@@ -273,6 +295,12 @@ impl Sequence {
         self.n_computed -= planned.n_tokens;
         self.n_pending -= planned.n_pending();
         self.n_rows_in_flight -= 1;
+        self.drafts.clear();
+    }
+
+    /// The tokens of a row's result that are not known yet.
+    pub(crate) fn drawn(&self, result: &RowResult) -> Vec<TokenId> {
+        result.tokens.iter().skip(self.n_void).map(|score| score.token).collect()
     }
 
     /// Takes in a row's result and says what there is to report.
@@ -281,14 +309,16 @@ impl Sequence {
         if self.is_lost {
             return Vec::new();
         }
+        let n_void = std::mem::take(&mut self.n_void);
+        self.drafts.clear();
         // Of drafts, only those that were right are computed; a token was drawn for each, and one after them.
         let n_rejected = planned.n_pending().saturating_sub(result.tokens.len());
-        self.n_pending -= planned.n_pending();
+        self.n_pending -= planned.n_pending() - n_void;
         self.n_computed -= n_rejected;
         self.n_confirmed = planned.end - n_rejected;
         if self.standing == Standing::Leaving(Leave::Finished) {
             // No one hears of the token, but the row after it computed its position, which is worth keeping.
-            self.tokens.extend(result.tokens.iter().map(|score| score.token));
+            self.tokens.extend(result.tokens.iter().skip(n_void).map(|score| score.token));
             return Vec::new();
         }
         let mut outputs = Vec::new();
@@ -302,16 +332,14 @@ impl Sequence {
             return outputs;
         }
         outputs.extend(self.scores.take().map(Output::Prompt));
-        for score in result.tokens {
-            self.tokens.push(score.token);
-            let is_stop = self.stop_tokens.contains(&score.token);
-            outputs.push(Output::Token(score));
-            if is_stop {
-                outputs.push(self.finish(FinishReason::Stop));
+        for score in result.tokens.into_iter().skip(n_void) {
+            if let Some(finish) = self.take(score, &mut outputs) {
+                outputs.push(finish);
                 return outputs;
             }
         }
-        if self.tokens.len() >= self.n_limit {
+        self.take_forced(&mut outputs);
+        if self.tokens.len() >= self.n_limit && self.standing != Standing::Leaving(Leave::Finished) {
             outputs.push(self.finish(FinishReason::Length));
         }
         outputs
@@ -337,6 +365,8 @@ impl Sequence {
         self.n_computed = 0;
         self.n_confirmed = 0;
         self.n_pending = 0;
+        self.n_void = 0;
+        self.drafts.clear();
         self.n_reserved = 0;
         if let Some(scores) = &mut self.scores {
             scores.clear();

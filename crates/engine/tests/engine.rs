@@ -18,6 +18,8 @@ mod failures;
 mod hold;
 #[path = "engine/limits.rs"]
 mod limits;
+#[path = "engine/masked.rs"]
+mod masked;
 #[path = "engine/receivers.rs"]
 mod receivers;
 #[path = "engine/shutdown.rs"]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use tokbar_engine::{
     Backend, BlockId, DraftAsk, Kept, ModelInfo, Opening, Prefix, Row, RowInput, RowOutput, SamplingOptions,
-    SequenceId, SnapshotId, Step, StepError, StepOutput, TokenId,
+    SequenceId, SnapshotId, Step, StepError, StepOutput, Terms, TokenId,
 };
 
 use crate::cache::bytes::Owner;
@@ -24,6 +24,7 @@ use crate::sample::Counts;
 use crate::weights::LoadProgress;
 use crate::{LoadError, LoadResult};
 
+mod bind;
 mod build;
 mod drafter;
 mod kept;
@@ -59,6 +60,8 @@ struct Sequence {
     n_prompt: usize,
     sampling: Arc<SamplingOptions>,
     counts: Option<Counts>,
+    /// Tokens that are counted, those of the prompt included.
+    n_counted: usize,
 }
 
 impl MlxBackend {
@@ -138,6 +141,7 @@ impl Backend for MlxBackend {
             n_prompt: prompt.len(),
             sampling: sampling.clone(),
             counts,
+            n_counted: prompt.len() + output.len(),
         };
         self.sequences.insert(id, sequence);
         Ok(())
@@ -147,12 +151,11 @@ impl Backend for MlxBackend {
         self.check(step)?;
         // Taken out of the map for the time of the pass, which borrows them all at once.
         let mut sequences: Vec<_> = step.rows.iter().filter_map(|row| self.sequences.remove(&row.sequence)).collect();
-        let saved: Vec<_> = sequences.iter().map(|sequence| (sequence.cache.save(), sequence.counts.clone())).collect();
+        let saved: Vec<_> = sequences.iter().map(Sequence::save).collect();
         let flight = self.build(step, &mut sequences);
-        for ((row, mut sequence), (cache, counts)) in step.rows.iter().zip(sequences).zip(saved) {
+        for ((row, mut sequence), saved) in step.rows.iter().zip(sequences).zip(saved) {
             if flight.is_err() {
-                sequence.cache.restore(cache);
-                sequence.counts = counts;
+                sequence.restore(saved);
             }
             self.sequences.insert(row.sequence, sequence);
         }
@@ -164,6 +167,10 @@ impl Backend for MlxBackend {
         }
         self.in_flight.push_back(flight);
         Ok(())
+    }
+
+    fn bind(&mut self, terms: Vec<Vec<Terms>>) {
+        self.bind_oldest(terms);
     }
 
     fn collect(&mut self) -> Result<StepOutput, StepError> {

@@ -81,7 +81,11 @@ pub(super) fn samplings() -> Vec<SamplingOptions> {
 
 #[test]
 fn a_batch_with_steps_in_flight_gives_what_lone_runs_give() {
-    let mut backend = backend("llama_gqa");
+    ["llama_gqa", "qwen3_next"].into_iter().for_each(batch_in_flight);
+}
+
+fn batch_in_flight(name: &str) {
+    let mut backend = backend(name);
     let prompts: Vec<_> = (0..4).map(|id| prompt(&format!("prompt {id}"), 3 + 7 * id)).collect();
     let samplings = samplings();
     let n = 12;

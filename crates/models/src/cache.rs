@@ -31,7 +31,6 @@ pub enum CacheKind {
         window: usize,
     },
     /// Arrays of a fixed size.
-    #[allow(dead_code)]
     State,
 }
 
@@ -237,6 +236,15 @@ impl SequenceCache {
         Ok(None)
     }
 
+    /// What [`SequenceCache::append`] gave when it appended the last `n_new` positions, for a layer that reads them again.
+    pub fn appended(&self, layer_idx: usize, n_new: usize) -> Result<Option<rotating::Held>> {
+        match &self.own[layer_idx] {
+            Own::Rotating(rotating) => rotating.seen_by_last(n_new).map(Some),
+            Own::State(_) => Err(mx::Error { what: format!("layer {layer_idx} keeps no keys") }),
+            Own::Full => Ok(None),
+        }
+    }
+
     /// All positions of a layer that keeps every one.
     pub fn stretches(&self, layer_idx: usize) -> Result<Vec<Stretch>> {
         let full_idx = self.layout.full_idx[layer_idx];
@@ -253,7 +261,6 @@ impl SequenceCache {
     ///
     /// # Errors
     /// When the layer is of another kind.
-    #[allow(dead_code)]
     pub fn state(&mut self, layer_idx: usize) -> Result<&mut StateCache> {
         match &mut self.own[layer_idx] {
             Own::State(state) => Ok(state),
@@ -261,8 +268,24 @@ impl SequenceCache {
         }
     }
 
-    /// Forgets the positions from `n_positions` on. Returns whether that was possible: recurrent state cannot go back, and
-    /// windows only by [`rotating::N_SLACK`].
+    /// All recurrent layers' states, in the layers' order.
+    pub fn states(&self) -> impl Iterator<Item = &StateCache> {
+        self.own.iter().filter_map(|own| match own {
+            Own::State(state) => Some(state),
+            _ => None,
+        })
+    }
+
+    /// A recurrent layer's state, to read.
+    pub fn state_of(&self, layer_idx: usize) -> Option<&StateCache> {
+        match self.own.get(layer_idx) {
+            Some(Own::State(state)) => Some(state),
+            _ => None,
+        }
+    }
+
+    /// Forgets the positions from `n_positions` on. Returns whether that was possible: recurrent state goes back where its
+    /// pass was told that it may have to, and windows by [`rotating::N_SLACK`].
     pub fn cut_back(&mut self, n_positions: usize) -> bool {
         if n_positions >= self.n_positions {
             return n_positions == self.n_positions;
@@ -271,7 +294,7 @@ impl SequenceCache {
         let can = own.iter_mut().all(|own| match own {
             Own::Full => true,
             Own::Rotating(rotating) => rotating.cut_back(n_positions),
-            Own::State(_) => false,
+            Own::State(state) => state.cut_back(n_positions),
         });
         if !can {
             return false;
@@ -313,14 +336,13 @@ impl SequenceCache {
         self.tails.iter().map(Tail::run)
     }
 
-    /// The arrays that appends make, for evaluation.
+    /// The arrays that appends make, for evaluation; see [`SequenceCache::states`] for the others.
     pub fn arrays(&self) -> Vec<Array> {
         let mut arrays: Vec<_> = self.written().flat_map(|run| run.arrays()).collect();
         for own in &self.own {
             match own {
-                Own::Full => {}
+                Own::Full | Own::State(_) => {}
                 Own::Rotating(rotating) => arrays.extend(rotating.array().cloned()),
-                Own::State(state) => arrays.extend_from_slice(state.get()),
             }
         }
         arrays

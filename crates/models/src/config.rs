@@ -61,6 +61,13 @@ impl ConfigFile {
         file
     }
 
+    /// The file with another value in a field.
+    pub fn with(&self, name: &str, value: Value) -> Self {
+        let mut file = self.clone();
+        file.value.as_object_mut().map(|fields| fields.insert(name.to_owned(), value));
+        file
+    }
+
     /// The family's own view of the file.
     pub fn parse<T: DeserializeOwned>(&self) -> LoadResult<T> {
         T::deserialize(&self.value).map_err(|error| self.error(&error.to_string()))
@@ -184,6 +191,15 @@ impl QuantizationConfig {
         let renamed = |path: String| Some(rename(&format!("{path}.weight"))?.strip_suffix(".weight")?.to_owned());
         let layers = std::mem::take(&mut self.layers);
         self.layers = layers.into_iter().filter_map(|(path, packing)| Some((renamed(path)?, packing))).collect();
+    }
+
+    /// Follows modules that were taken apart: `split` gives the paths that one becomes.
+    pub fn split(&mut self, split: impl Fn(&str) -> Option<Vec<String>>) {
+        let parts = |(path, packing): (String, _)| {
+            let paths = split(&path).unwrap_or_else(|| vec![path]);
+            paths.into_iter().map(move |path| (path, packing))
+        };
+        self.layers = std::mem::take(&mut self.layers).into_iter().flat_map(parts).collect();
     }
 
     /// The packing of most modules.

@@ -121,8 +121,8 @@ impl DraftModel {
         for run in runs.iter_mut() {
             let len = if round == 0 { run.n_behind } else { 1 };
             let offset = run.follower.tokens.len() + if round == 0 { 0 } else { run.n_behind + round - 1 };
-            let n_total = offset + len;
-            rows.push(PassRow { start, len, offset, n_total, cache: &mut run.follower.cache });
+            let (n_total, n_sure) = (offset + len, run.n_sure());
+            rows.push(PassRow { start, len, offset, n_total, n_sure, cache: &mut run.follower.cache });
             start += len;
             ends.push(start as i32 - 1);
         }
@@ -152,6 +152,11 @@ impl Run<'_> {
     /// The number that draws the token of a round; runs that need no more go along.
     fn uniform(&self, round: usize) -> f32 {
         self.ask.uniforms.get(round).copied().unwrap_or(0.0)
+    }
+
+    /// Positions of the follower's cache that hold the ask's tokens; drafts come after them.
+    fn n_sure(&self) -> usize {
+        self.ask.tokens.len() - self.follower.start
     }
 
     /// The follower after `n_rounds`: its caches hold the ask's tokens and all drafts but the last.

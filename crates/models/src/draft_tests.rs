@@ -22,7 +22,7 @@ fn ask(id: u64, tokens: &[TokenId], n: usize) -> DraftAsk<'_> {
 
 #[test]
 fn a_drafter_that_followed_drafts_as_one_that_starts_anew() {
-    for name in ["llama_gqa", "mistral_window"] {
+    for name in ["llama_gqa", "mistral_window", "qwen3_next"] {
         let mut following = drafter(name);
         let mut numbers = uniforms(&format!("followed {name}"));
         let mut below = |n: usize| (numbers.next().unwrap() * n as f32) as usize;

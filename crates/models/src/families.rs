@@ -7,7 +7,9 @@ use crate::pass::Pass;
 use crate::weights::Weights;
 use crate::{LoadError, LoadResult};
 
+mod bailing_hybrid;
 mod bailing_moe;
+mod bailing_moe_v3;
 mod block;
 mod cohere2;
 mod decoder;
@@ -18,6 +20,8 @@ mod exaone4;
 mod experts;
 mod gemma2;
 mod gemma3_text;
+mod gemma3n;
+mod gemma4_text;
 mod glm4;
 mod glm4_moe;
 mod gpt_oss;
@@ -25,18 +29,28 @@ mod granite;
 #[cfg(test)]
 #[path = "families/hybrid_tests.rs"]
 pub mod hybrid;
+mod kimi_linear;
+mod latent;
 mod llama;
+mod llama4_text;
 mod minimax;
 mod ministral3;
 mod mixtral;
 mod olmo2;
 mod olmo3;
+mod per_layer;
+mod phi;
 mod phi3;
 mod qwen2;
 mod qwen2_moe;
 mod qwen3;
 mod qwen3_moe;
+mod qwen3_next;
+#[cfg(test)]
+#[path = "families/recurrent_tests.rs"]
+mod recurrent_tests;
 mod seed_oss;
+mod shared_kv;
 mod smollm3;
 
 /// A loaded network: tokens in, logits out. Knows nothing of sampling, batching or devices.
@@ -49,6 +63,11 @@ pub trait Model {
 
     /// `[N, hidden]` to `[N, V]`.
     fn logits(&self, hidden: &Array) -> Result<Array>;
+
+    /// Whether the caches can give up positions that their pass was not sure of.
+    fn can_take_back(&self) -> bool {
+        !self.sizes().caches.contains(&CacheKind::State)
+    }
 }
 
 /// Sizes of a network.
@@ -76,31 +95,46 @@ pub struct Family {
 
 /// Every family.
 pub const FAMILIES: &[Family] = &[
+    Family { name: "bailing_hybrid", aliases: &[], load: bailing_hybrid::load },
     Family { name: "bailing_moe", aliases: &["bailing_moe_v2"], load: bailing_moe::load },
     Family { name: "cohere2", aliases: &[], load: cohere2::load },
     Family { name: "deepseek_v2", aliases: &[], load: deepseek::load },
     Family { name: "deepseek_v3", aliases: &["kimi_k2"], load: deepseek::load },
+    Family { name: "deepseek_v32", aliases: &["glm_moe_dsa"], load: deepseek::load },
     Family { name: "ernie4_5", aliases: &[], load: ernie4_5::load },
     Family { name: "ernie4_5_moe", aliases: &[], load: ernie4_5_moe::load },
     Family { name: "exaone4", aliases: &[], load: exaone4::load },
     Family { name: "gemma2", aliases: &[], load: gemma2::load },
     Family { name: "gemma3_text", aliases: &[], load: gemma3_text::load },
+    Family { name: "gemma3n", aliases: &["gemma3n_text"], load: gemma3n::load },
+    Family {
+        name: "gemma4_text",
+        aliases: &["gemma4", "gemma4_unified", "gemma4_unified_text"],
+        load: gemma4_text::load,
+    },
     Family { name: "glm4", aliases: &[], load: glm4::load },
     Family { name: "glm4_moe", aliases: &[], load: glm4_moe::load },
     Family { name: "glm4_moe_lite", aliases: &[], load: deepseek::load },
     Family { name: "gpt_oss", aliases: &[], load: gpt_oss::load },
     Family { name: "granite", aliases: &[], load: granite::load },
+    Family { name: "kimi_linear", aliases: &[], load: kimi_linear::load },
     Family { name: "llama", aliases: &["mistral"], load: llama::load },
+    Family { name: "llama4_text", aliases: &["llama4"], load: llama4_text::load },
     Family { name: "minimax", aliases: &[], load: minimax::load },
     Family { name: "ministral3", aliases: &[], load: ministral3::load },
+    Family { name: "mistral4", aliases: &[], load: deepseek::load },
     Family { name: "mixtral", aliases: &[], load: mixtral::load },
     Family { name: "olmo2", aliases: &[], load: olmo2::load },
     Family { name: "olmo3", aliases: &[], load: olmo3::load },
+    Family { name: "phi", aliases: &[], load: phi::load },
     Family { name: "phi3", aliases: &[], load: phi3::load },
     Family { name: "qwen2", aliases: &[], load: qwen2::load },
     Family { name: "qwen2_moe", aliases: &[], load: qwen2_moe::load },
     Family { name: "qwen3", aliases: &[], load: qwen3::load },
+    Family { name: "qwen3_5", aliases: &["qwen3_5_text"], load: qwen3_next::load },
+    Family { name: "qwen3_5_moe", aliases: &["qwen3_5_moe_text"], load: qwen3_next::load },
     Family { name: "qwen3_moe", aliases: &[], load: qwen3_moe::load },
+    Family { name: "qwen3_next", aliases: &[], load: qwen3_next::load },
     Family { name: "seed_oss", aliases: &[], load: seed_oss::load },
     Family { name: "smollm3", aliases: &[], load: smollm3::load },
     #[cfg(test)]

@@ -139,6 +139,7 @@ impl Tensor {
             "matrix" => (u - 0.5) * scale,
             "norm" => 1.0 + 0.2 * (u - 0.5),
             "norm_zero" | "bias" => 0.2 * (u - 0.5),
+            "decay" => -1.0 - 4.0 * u,
             other => panic!("kind {other}"),
         };
         let values: Vec<f32> = uniforms(&self.name).take(n as usize).map(value).collect();

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tokbar_engine::{PromptScores, RowResult, SequenceId, StepError, StepOutput, TokenId, TokenScore};
+use tokbar_engine::{Draw, PromptScores, RowResult, SequenceId, StepError, StepOutput, TokenId, TokenScore};
 
 use crate::mx::{self, Array, Result};
 use crate::sample::{Sampled, Scores};
@@ -13,10 +13,30 @@ pub struct Flight {
     pub rows: Vec<FlightRow>,
     /// Tokens of the rows that sample, in the order of draws.
     pub sampled: Option<Sampled>,
+    /// What is to be sampled once its terms are told.
+    pub unbound: Option<Unbound>,
     /// What else must be computed: caches of rows that return nothing, counts of penalties.
     pub state: Vec<Array>,
     /// Whether the device has it, or why it does not.
     pub start: Start,
+}
+
+/// Logits whose draws hang on what is not known yet.
+pub struct Unbound {
+    /// `[N, V]`: of the draws of all rows, in order.
+    pub logits: Array,
+    /// The rows that sample, in the step's order.
+    pub rows: Vec<UnboundRow>,
+}
+
+/// One row's draws.
+pub struct UnboundRow {
+    /// Whose.
+    pub sequence: SequenceId,
+    /// In the order of positions.
+    pub draws: Vec<Draw>,
+    /// The input tokens at the positions of all draws but the first.
+    pub drafts: Vec<TokenId>,
 }
 
 /// One row's part of a flight.
@@ -51,16 +71,26 @@ impl Flight {
             return;
         }
         let mut arrays: Vec<&Array> = self.state.iter().collect();
-        if let Some(Sampled { tokens, scores }) = &self.sampled {
-            arrays.push(tokens);
-            if let Some(Scores { logprobs, top }) = scores {
-                arrays.push(logprobs);
-                arrays.extend(top.iter().flat_map(|(ids, values)| [ids, values]));
-            }
-        }
+        arrays.extend(self.sampled.iter().flat_map(sampled_arrays));
+        arrays.extend(self.unbound.as_ref().map(|unbound| &unbound.logits));
         self.start = mx::async_eval(&arrays).map_or_else(|error| Start::Failed(step_error(error)), |()| Start::Started);
         // What is held here could not be written in place by the next step.
         self.state.drain(..self.state.len().saturating_sub(1));
+    }
+
+    /// Takes what was sampled once the terms were told, and hands it to the device if that has the rest.
+    pub fn bound(&mut self, sampled: Result<Sampled>, counts: Vec<Array>) {
+        let started = sampled.and_then(|sampled| {
+            let arrays: Vec<&Array> = sampled_arrays(&sampled).chain(&counts).collect();
+            if self.start == Start::Started {
+                mx::async_eval(&arrays)?;
+            }
+            self.sampled = Some(sampled);
+            Ok(())
+        });
+        if let Err(error) = started {
+            self.start = Start::Failed(step_error(error));
+        }
     }
 
     /// Waits for the device.
@@ -68,6 +98,9 @@ impl Flight {
         self.start();
         if let Start::Failed(error) = self.start {
             return Err(error);
+        }
+        if self.unbound.is_some() {
+            return Err(StepError::Mismatch { detail: "a step is collected whose terms were not told".to_owned() });
         }
         self.read().map_err(step_error)
     }
@@ -85,6 +118,13 @@ impl Flight {
         let rows = self.rows.into_iter().map(|row| row.result(&tokens, scores.as_ref()));
         Ok(StepOutput { rows: rows.collect() })
     }
+}
+
+fn sampled_arrays(sampled: &Sampled) -> impl Iterator<Item = &Array> {
+    let scores = sampled.scores.iter().flat_map(|Scores { logprobs, top }| {
+        std::iter::once(logprobs).chain(top.iter().flat_map(|(ids, values)| [ids, values]))
+    });
+    std::iter::once(&sampled.tokens).chain(scores)
 }
 
 impl FlightRow {

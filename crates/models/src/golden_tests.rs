@@ -98,7 +98,7 @@ fn run(model: &dyn Model, sequences: &[Sequence], schedule: &Schedule) -> f32 {
                 continue;
             }
             let n_total = sequence.prompt.len().max(offset + chunk.len());
-            rows.push(PassRow { start: tokens.len(), len: chunk.len(), offset, n_total, cache });
+            rows.push(PassRow { start: tokens.len(), len: chunk.len(), offset, n_total, n_sure: usize::MAX, cache });
             lengths.push((row_idx, chunk.len()));
             tokens.extend(chunk);
         }

@@ -5,10 +5,10 @@ use std::path::Path;
 use tokbar_engine::ModelInfo;
 use tokbar_hub::safetensors::{Dtype as StoredDtype, TensorInfo};
 
+use crate::cache::KvQuantization;
 use crate::cache::rotating::N_SLACK;
-use crate::cache::{CacheKind, KvQuantization};
 use crate::config::{ConfigFile, Mode, Quantization};
-use crate::families::{self, Model, Sizes};
+use crate::families::{self, Model};
 use crate::fingerprint::{Traits, fingerprint};
 use crate::mx::{self, Device, Dtype};
 use crate::weights::{Compute, Kernels, LoadProgress, PackedWeights, WeightFiles};
@@ -61,7 +61,8 @@ pub(crate) struct Loaded {
 /// Allocator cache kept between steps. Enough for the temporaries of a decode step, small beside any model.
 const N_CACHE_BYTES: usize = 64 << 20;
 
-/// Most drafts of a row: what a rotating cache keeps beyond its window, so that all can be taken back.
+/// Most drafts of a row: what a rotating cache keeps beyond its window, so that all can be taken back. Recurrent state is
+/// computed anew from what came before the drafts.
 const N_DRAFTS_MAX: usize = N_SLACK;
 
 /// Part of the free memory that unpacked weights may take.
@@ -85,7 +86,7 @@ pub(crate) fn load(dir: &Path, options: &LoadOptions, progress: &mut dyn FnMut(L
     let kv_quantization = options.kv_quantization;
     let traits = Traits { config: &config, files: &files, compute: plan.compute, device, kv_quantization };
     let fingerprint = fingerprint(&traits)?;
-    let info = model_info(model.sizes(), config.eos()?, plan.dtype_bytes(), weight_bytes);
+    let info = model_info(&*model, config.eos()?, plan.dtype_bytes(), weight_bytes);
     let info = ModelInfo { fingerprint, ..info };
     let mut notes = plan.notes;
     if config.has_other_parts() {
@@ -120,7 +121,8 @@ pub(crate) fn build(
     Ok((model, weights.n_bytes()))
 }
 
-fn model_info(sizes: &Sizes, eos: Vec<u32>, n_item_bytes: usize, weight_bytes: usize) -> ModelInfo {
+fn model_info(model: &dyn Model, eos: Vec<u32>, n_item_bytes: usize, weight_bytes: usize) -> ModelInfo {
+    let sizes = model.sizes();
     ModelInfo {
         n_vocab: sizes.n_vocab,
         n_context: sizes.n_context,
@@ -128,7 +130,7 @@ fn model_info(sizes: &Sizes, eos: Vec<u32>, n_item_bytes: usize, weight_bytes: u
         kv_bytes_per_token: sizes.n_kv_elements * n_item_bytes,
         weight_bytes,
         memory_bytes: mx::memory_limit(),
-        n_drafts_max: if sizes.caches.contains(&CacheKind::State) { 0 } else { N_DRAFTS_MAX },
+        n_drafts_max: if model.can_take_back() { N_DRAFTS_MAX } else { 0 },
         ..ModelInfo::default()
     }
 }

@@ -9,12 +9,14 @@ use std::sync::Once;
 
 use mlx_sys as sys;
 
+mod exp;
 mod fast;
 mod files;
 mod gather;
 mod ops;
 mod quantized;
 
+pub use exp::{exp, gated, sigmoid, softmax};
 pub use fast::{Mask, Pairs, attention, layer_norm, rms_norm, rope};
 pub use files::{from_bytes, item_size, load_safetensors, to_bytes};
 pub use gather::{Order, gather_mm, gather_qmm};
@@ -57,6 +59,17 @@ pub enum Device {
 thread_local! {
     static STREAM: Cell<Option<sys::mlx_stream>> = const { Cell::new(None) };
     static LAST_ERROR: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+#[cfg(test)]
+thread_local! {
+    static N_OPERATIONS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Operations that this thread has built, views included.
+#[cfg(test)]
+pub fn n_operations() -> usize {
+    N_OPERATIONS.get()
 }
 
 extern "C" fn keep_error(message: *const c_char, _data: *mut c_void) {
@@ -106,6 +119,8 @@ fn install_error_handler() {
 
 fn op(call: impl FnOnce(*mut sys::mlx_array, sys::mlx_stream) -> i32) -> Result<Array> {
     let stream = stream();
+    #[cfg(test)]
+    N_OPERATIONS.set(N_OPERATIONS.get() + 1);
     // SAFETY: a fresh empty handle, owned by `out` from here on; MLX fills it on success.
     unsafe {
         let mut handle = sys::mlx_array_new();

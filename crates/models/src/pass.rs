@@ -4,8 +4,15 @@
 use std::rc::Rc;
 
 use crate::cache::SequenceCache;
+use crate::cache::state::StateCache;
 use crate::layers::rope::{Place, Spec, Table};
 use crate::mx::{Array, Result};
+
+pub mod groups;
+mod stairs;
+
+use groups::Groups;
+use stairs::Stairs;
 
 /// The rows of a step and what is computed once for all layers.
 pub struct Pass<'a> {
@@ -13,6 +20,8 @@ pub struct Pass<'a> {
     places: Vec<Place>,
     tables: Vec<(*const Spec, Table)>,
     masks: Vec<(Span, Array)>,
+    stairs: Vec<Stairs>,
+    groups: Option<Rc<Groups>>,
 }
 
 /// One sequence's tokens in a pass.
@@ -25,11 +34,24 @@ pub struct PassRow<'a> {
     pub offset: usize,
     /// Prompt length, or what is computed after this pass if that is more.
     pub n_total: usize,
+    /// Positions that are sure to stay; those after them may be taken back.
+    pub n_sure: usize,
     /// The sequence's memory.
     pub cache: &'a mut SequenceCache,
 }
 
-/// Queries `q_start..q_stop` over keys `k_start..k_stop`, by position; `window` bounds how far back a query sees.
+/// How far back a query sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// To the first position.
+    All,
+    /// Over this many positions, its own included.
+    Window(usize),
+    /// To the start of its chunk: positions are cut into chunks of this many (Meta 2025).
+    Chunk(usize),
+}
+
+/// Queries `q_start..q_stop` over keys `k_start..k_stop`, by position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     /// Position of the first query.
@@ -40,8 +62,8 @@ pub struct Span {
     pub k_start: usize,
     /// One past the last key.
     pub k_stop: usize,
-    /// Keys a query sees, itself included.
-    pub window: Option<usize>,
+    /// How far back a query sees.
+    pub reach: Reach,
 }
 
 impl<'a> Pass<'a> {
@@ -53,7 +75,8 @@ impl<'a> Pass<'a> {
             .iter()
             .flat_map(|row| (0..row.len).map(|i| Place { position: row.offset + i, n_total: row.n_total }))
             .collect();
-        Self { rows, places, tables: Vec::new(), masks: Vec::new() }
+        let (tables, masks, stairs, groups) = (Vec::new(), Vec::new(), Vec::new(), None);
+        Self { rows, places, tables, masks, stairs, groups }
     }
 
     /// Position of each token.
@@ -69,6 +92,18 @@ impl<'a> Pass<'a> {
     /// One row.
     pub fn row(&mut self, row_idx: usize) -> &mut PassRow<'a> {
         &mut self.rows[row_idx]
+    }
+
+    /// The rows in groups of equally many tokens.
+    pub fn groups(&mut self) -> Rc<Groups> {
+        let groups = self.groups.take().unwrap_or_else(|| Rc::new(Groups::of(&self.rows)));
+        self.groups = Some(Rc::clone(&groups));
+        groups
+    }
+
+    /// A recurrent layer's states of some rows; those of other layers are left out.
+    pub fn states(&self, layer_idx: usize, rows: &[usize]) -> Vec<&StateCache> {
+        rows.iter().filter_map(|row_idx| self.rows[*row_idx].cache.state_of(layer_idx)).collect()
     }
 
     /// The table of a rotation, made at its first use in the pass.
@@ -87,30 +122,69 @@ impl<'a> Pass<'a> {
         if let Some((_, mask)) = self.masks.iter().find(|(known, _)| *known == span) {
             return mask.clone();
         }
-        let mask = span.mask();
+        let mask = Array::from_slice(&span.cells(true, false), &span.shape());
         self.masks.push((span, mask.clone()));
         mask
+    }
+
+    /// The same for adding to scores: `[L, S]` of 0 and, where a query does not see a key, minus infinity.
+    pub fn hiding(&mut self, span: Span) -> Result<Array> {
+        if let Some(stairs) = self.stairs.iter().find(|stairs| stairs.covers(&span)) {
+            return stairs.cut(&span);
+        }
+        let n_most = self.rows.iter().map(|row| row.offset + row.len).max().unwrap_or(0);
+        let stairs = Stairs::new(span, n_most);
+        let cut = stairs.cut(&span);
+        self.stairs.push(stairs);
+        cut
+    }
+}
+
+impl Reach {
+    /// First position that a query at `position` sees.
+    pub fn first(self, position: usize) -> usize {
+        match self {
+            Self::All => 0,
+            Self::Window(window) => (position + 1).saturating_sub(window),
+            Self::Chunk(size) => position / size * size,
+        }
+    }
+}
+
+impl From<Option<usize>> for Reach {
+    fn from(window: Option<usize>) -> Self {
+        window.map_or(Self::All, Self::Window)
     }
 }
 
 impl Span {
+    /// Keys before the first query.
+    fn n_before(&self) -> usize {
+        self.q_start - self.k_start
+    }
+
     /// Whether every query sees every key.
     pub fn is_full(&self) -> bool {
         self.k_stop <= self.q_start + 1 && self.is_causal()
     }
 
-    /// Whether the window hides no key from any query.
+    /// Whether every query sees all keys up to its own.
     pub fn is_causal(&self) -> bool {
-        self.window.is_none_or(|window| self.k_start + window >= self.q_stop)
+        self.q_stop == self.q_start || self.reach.first(self.q_stop - 1) <= self.k_start
     }
 
-    fn mask(&self) -> Array {
-        let sees = |q: usize, k: usize| k <= q && self.window.is_none_or(|window| k + window > q);
+    fn shape(&self) -> [i32; 2] {
+        [(self.q_stop - self.q_start) as i32, (self.k_stop - self.k_start) as i32]
+    }
+
+    /// `[L, S]`: `seen` where a query sees a key.
+    fn cells<T: Copy>(&self, seen: T, hidden: T) -> Vec<T> {
+        let sees = |q: usize, k: usize| k <= q && k >= self.reach.first(q);
         let (n_q, n_k) = (self.q_stop - self.q_start, self.k_stop - self.k_start);
-        let mut mask = Vec::with_capacity(n_q * n_k);
+        let mut cells = Vec::with_capacity(n_q * n_k);
         for q in self.q_start..self.q_stop {
-            mask.extend((self.k_start..self.k_stop).map(|k| sees(q, k)));
+            cells.extend((self.k_start..self.k_stop).map(|k| if sees(q, k) { seen } else { hidden }));
         }
-        Array::from_slice(&mask, &[n_q as i32, n_k as i32])
+        cells
     }
 }

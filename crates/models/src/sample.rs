@@ -1,6 +1,6 @@
 //! Tokens for the positions of each row, on the device. The only randomness is the uniform number of each draw.
 //!
-//! Order: mask, logit bias, penalties, temperature, top-k, top-p, min-p, XTC, draw. A filter keeps every token at least as
+//! Order: mask, logit bias, penalties, the draw's own bias, temperature, top-k, top-p, min-p, XTC, draw. A filter keeps every token at least as
 //! likely as the last one it must keep, and the draw walks the kept tokens in the order of their ids, so that a row's
 //! token does not depend on the rows beside it.
 
@@ -124,7 +124,9 @@ impl Counts {
 pub fn sample(logits: &Array, rows: &mut [SampleRow<'_>]) -> Result<Sampled> {
     let places = places(rows)?;
     let wants_scores = places.iter().any(|place| place.options.n_logprobs.is_some());
-    let is_raw = places.iter().all(|place| place.options.logit_bias.is_empty() && place.counts.is_none());
+    let is_raw = places
+        .iter()
+        .all(|place| place.options.logit_bias.is_empty() && place.counts.is_none() && place.draw.bias().is_empty());
     let is_greedy = places.iter().all(|place| place.options.is_greedy());
     let allowed = mask::apply(logits, &places)?;
     if is_raw && is_greedy && !wants_scores {
@@ -202,24 +204,28 @@ fn cut(axis: usize, at: usize) -> Cut {
     Cut { axis, start: at as i32, stop: at as i32 + 1 }
 }
 
-/// Applies logit bias and penalties place by place.
+/// Applies biases and penalties place by place.
 fn adjust(logits: &Array, places: &[Place<'_>]) -> Result<Array> {
     let mut adjusted = Vec::with_capacity(places.len());
     for (place_idx, place) in places.iter().enumerate() {
         let mut logits = mx::slice(logits, &[cut(0, place_idx)])?;
-        if !place.options.logit_bias.is_empty() {
-            let (ids, values): (Vec<i32>, Vec<f32>) =
-                place.options.logit_bias.iter().map(|(&token, &bias)| (token as i32, bias)).unzip();
-            let shape = [1, ids.len() as i32];
-            logits =
-                mx::scatter_add(&logits, &Array::from_slice(&ids, &shape), &Array::from_slice(&values, &shape), 1)?;
-        }
+        logits = biased(logits, place.options.logit_bias.iter().map(|(&token, &bias)| (token, bias)))?;
         if let Some(counts) = &place.counts {
             logits = counts.penalise(&logits, place.options)?;
         }
-        adjusted.push(logits);
+        adjusted.push(biased(logits, place.draw.bias().iter().copied())?);
     }
     mx::concatenate(&adjusted.iter().collect::<Vec<_>>(), 0)
+}
+
+/// `[1, V]` logits with a bias added to single tokens.
+fn biased(logits: Array, biases: impl Iterator<Item = (TokenId, f32)>) -> Result<Array> {
+    let (ids, values): (Vec<i32>, Vec<f32>) = biases.map(|(token, bias)| (token as i32, bias)).unzip();
+    if ids.is_empty() {
+        return Ok(logits);
+    }
+    let shape = [1, ids.len() as i32];
+    mx::scatter_add(&logits, &Array::from_slice(&ids, &shape), &Array::from_slice(&values, &shape), 1)
 }
 
 /// Draws from the filtered distribution; greedy ones keep `greedy`.

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tokbar_engine::{Draw, SamplingOptions, TokenBits};
+use tokbar_engine::{Draw, SamplingOptions, Terms, TokenBits};
 
 use super::exclude::second_uniform;
 use super::{Counts, SampleRow, UNIFORM_MAX, sample, score};
@@ -11,8 +11,7 @@ use crate::mx::{self, Array};
 
 /// The slow obvious sampler, in f64. `None` where rounding may decide: a filter's or the draw's border is too near.
 fn reference(logits: &[f32], options: &SamplingOptions, draw_of_row: &Draw, seen: &Seen) -> Option<u32> {
-    let allowed =
-        |token: usize| draw_of_row.mask.as_ref().is_none_or(|mask| mask.words[token / 32] >> (token % 32) & 1 == 1);
+    let allowed = |token: usize| draw_of_row.mask().is_none_or(|mask| mask.holds(token as u32));
     let uniform = draw_of_row.uniform;
     let mask = |(token, &logit): (usize, &f32)| if allowed(token) { f64::from(logit) } else { f64::NEG_INFINITY };
     let mut logits: Vec<f64> = logits.iter().enumerate().map(mask).collect();
@@ -29,6 +28,9 @@ fn reference(logits: &[f32], options: &SamplingOptions, draw_of_row: &Draw, seen
             *logit -= f64::from(options.presence_penalty);
         }
         *logit -= f64::from(options.frequency_penalty) * n_output as f64;
+    }
+    for (token, bias) in draw_of_row.bias() {
+        logits[*token as usize] += f64::from(*bias);
     }
     let mut order: Vec<usize> = (0..logits.len()).collect();
     order.sort_by(|&a, &b| logits[b].total_cmp(&logits[a]).then(a.cmp(&b)));
@@ -168,15 +170,22 @@ fn random_row(numbers: &mut impl Iterator<Item = f32>, n_vocab: usize) -> Row {
 fn random_draw(numbers: &mut impl Iterator<Item = f32>, n_vocab: usize) -> Draw {
     let uniform = pick(numbers, &[0.0, 0.999_999_94, 0.3, 0.8, 0.123]);
     let part = pick(numbers, &[2.0, 2.0, 0.5, 0.0]);
+    let n_biased = pick(numbers, &[0, 0, 2]);
+    let mut bias: BTreeMap<u32, f32> = BTreeMap::new();
+    for _ in 0..n_biased {
+        let token = (numbers.next().unwrap() * n_vocab as f32) as u32;
+        bias.insert(token, pick(numbers, &[-1.5, -100.0]));
+    }
+    let bias = bias.into_iter().collect();
     if part > 1.0 {
-        return Draw::free(uniform);
+        return Draw::on(uniform, Terms { mask: None, bias });
     }
     let mut words = vec![0; n_vocab.div_ceil(32)];
     let lone = (numbers.next().unwrap() * n_vocab as f32) as usize;
     for token in (0..n_vocab).filter(|&token| token == lone || numbers.next().unwrap() < part) {
         words[token / 32] |= 1 << (token % 32);
     }
-    Draw { uniform, mask: Some(Arc::new(TokenBits { words })) }
+    Draw::on(uniform, Terms { mask: Some(Arc::new(TokenBits { words })), bias })
 }
 
 /// Draws for the rows at once, in order.

@@ -17,6 +17,7 @@ const OTHERS: &[&str] = &[
     "mm_projector.",
     "multi_modal_projector.",
     "vision_embed_tokens.",
+    "vision_embedder.",
     "vision_model.",
     "vision_tower.",
     "visual.",

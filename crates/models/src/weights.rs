@@ -12,6 +12,9 @@ use crate::mx::{self, Array, Dtype, Packed, Packing};
 use crate::{LoadError, LoadResult, tower};
 
 mod fp8;
+mod split;
+
+pub use split::Split;
 
 /// Bytes of tensors that are read together.
 const N_PENDING_BYTES: usize = 64 << 20;
@@ -169,6 +172,11 @@ impl<'p> Weights<'p> {
     /// Whether a tensor of that name is left.
     pub fn contains(&self, name: &str) -> bool {
         self.tensors.borrow().contains_key(name)
+    }
+
+    /// The shape of a tensor that nobody took.
+    pub fn shape(&self, name: &str) -> Option<Vec<i32>> {
+        self.tensors.borrow().get(name).map(|array| array.shape().to_vec())
     }
 
     /// Names of the tensors nobody took.

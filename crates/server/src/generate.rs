@@ -7,7 +7,7 @@ use tokbar_chat::{AnswerRules, OutputOptions, OutputReader, Prompt, PromptError,
 use tokbar_engine::{Request, SamplingError, SamplingOptions, SubmitError, TokenId};
 
 use crate::generation::Generation;
-use crate::{ApiError, ServedModel, ServerState, conversation};
+use crate::{ApiError, ServedModel, ServerState, constraint, conversation};
 
 /// Most message ends that the engine is told of.
 const N_BOUNDARIES_MAX: usize = 32;
@@ -70,15 +70,24 @@ pub async fn start(state: &ServerState, model: &Arc<ServedModel>, job: Job) -> R
     for prompt in &prompts {
         check_length(model, prompt.len(), job.max_tokens)?;
     }
-    let mut generations = Vec::with_capacity(n_sequences);
+    let mut guided = Vec::with_capacity(prompts.len());
     for prompt in prompts {
-        let prompt: Arc<[TokenId]> = prompt.into();
+        let guidance = constraint::guidance(state, model, &job, (&prompt, tools.as_deref())).await?;
+        guided.push((Arc::<[TokenId]>::from(prompt), guidance));
+    }
+    let mut generations = Vec::with_capacity(n_sequences);
+    for (prompt, guidance) in guided {
+        let mask = constraint::mask(&guidance);
         for choice_idx in 0..job.n_choices {
-            let request =
-                Request { prediction: prediction.clone(), ..request(model, &job, &prompt, choice_idx as u64) };
+            let request = Request {
+                prediction: prediction.clone(),
+                mask: mask.clone(),
+                ..request(model, &job, &prompt, choice_idx as u64)
+            };
             let outputs = model.engine.submit(request).map_err(|error| refusal(state, error))?;
-            let reader = reader(model, job.stop.clone(), &prompt, tools.as_deref());
-            generations.push(Generation::new(outputs, prompt.clone(), reader, ends(model, &job)));
+            let reader = reader(model, job.stop.clone(), &prompt, tools.as_deref()).with_calls(job.rules.calls);
+            let generation = Generation::new(outputs, prompt.clone(), reader, ends(model, &job));
+            generations.push(generation.with_notices(guidance.notices.clone()));
         }
     }
     Ok(generations)

@@ -51,6 +51,7 @@ pub struct Generation {
     ends: Vec<TokenId>,
     /// `None` once it is used up.
     reader: Option<OutputReader>,
+    notices: Vec<String>,
     scores: ScoreQueue,
     n_output: usize,
     ready: VecDeque<Update>,
@@ -64,10 +65,21 @@ impl Generation {
             prompt,
             ends,
             reader: Some(reader),
+            notices: Vec::new(),
             scores: ScoreQueue::default(),
             n_output: 0,
             ready: VecDeque::new(),
         }
+    }
+
+    /// Tells what it is not held to although the call asks for it.
+    pub fn with_notices(self, notices: Vec<String>) -> Self {
+        Self { notices, ..self }
+    }
+
+    /// See [`with_notices`](Self::with_notices).
+    pub fn notices(&self) -> &[String] {
+        &self.notices
     }
 
     /// The prompt's tokens.

@@ -5,6 +5,7 @@
 
 mod body;
 mod calls;
+mod constraint;
 mod control;
 mod conversation;
 mod cors;
@@ -19,6 +20,7 @@ mod ids;
 mod kept;
 mod keys;
 mod lifecycle;
+mod notices;
 mod options;
 mod rates;
 mod router;
@@ -26,9 +28,9 @@ mod serve;
 mod sse;
 mod state;
 mod stream;
-mod unenforced;
 mod worker;
 
+pub use constraint::mask;
 pub use dialects::openai::{read_prompt as read_openai_prompt, read_tools as read_openai_tools};
 pub use error::ApiError;
 pub use generate::{Job, Scope, start};

@@ -12,6 +12,10 @@ mod chat;
 mod client;
 #[path = "server/completions.rs"]
 mod completions;
+#[path = "server/constrained.rs"]
+mod constrained;
+#[path = "server/forms.rs"]
+mod forms;
 #[path = "server/hostile.rs"]
 mod hostile;
 #[path = "server/keeping.rs"]

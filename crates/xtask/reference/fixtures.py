@@ -112,10 +112,139 @@ LATENT = {
     "moe_layer_freq": 1,
     "rms_norm_eps": 1e-6,
 }
+# Rows of several chunks of linear attention.
+CHUNKS = {"lengths": [5, 9, 150], "n_decode": 3}
+DELTA = {
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 16,
+    "num_hidden_layers": 5,
+    "full_attention_interval": 2,
+    "linear_num_key_heads": 2,
+    "linear_num_value_heads": 4,
+    "linear_key_head_dim": 12,
+    "linear_value_head_dim": 10,
+    "linear_conv_kernel_dim": 4,
+    "rms_norm_eps": 1e-6,
+}
+DELTA_EXPERTS = {
+    "num_experts": 6,
+    "num_experts_per_tok": 2,
+    "moe_intermediate_size": 32,
+    "shared_expert_intermediate_size": 40,
+    "norm_topk_prob": True,
+}
+NEXT_EXPERTS = {**DELTA_EXPERTS, "decoder_sparse_step": 1, "mlp_only_layers": [1], "partial_rotary_factor": 0.25}
+MROPE = {"rope_type": "default", "rope_theta": 1000.0, "partial_rotary_factor": 0.5, "mrope_section": [1, 1, 2]}
+# Sizes that split into groups of 32.
+WIDE_DELTA = {"linear_key_head_dim": 32, "linear_value_head_dim": 32, "moe_intermediate_size": 64, "shared_expert_intermediate_size": 64}
+
+
+def qwen3_next(**changes):
+    return base("qwen3_next", **{**DELTA, **NEXT_EXPERTS, **changes})
+
+
+def qwen3_5(model_type, **changes):
+    sizes = {**DELTA, "rope_theta": None, "rope_parameters": MROPE, **changes}
+    text = {key: value for key, value in base(f"{model_type}_text", **sizes).items() if not key.endswith("_token_id")}
+    return {"model_type": model_type, "text_config": text, "vision_config": {"hidden_size": 4}, "eos_token_id": 2}
+
+
+BAILING = {
+    "num_attention_heads": 3,
+    "num_hidden_layers": 5,
+    "head_dim": 16,
+    "layer_group_size": 2,
+    "kv_lora_rank": 32,
+    "q_lora_rank": 20,
+    "qk_nope_head_dim": 12,
+    "qk_rope_head_dim": 8,
+    "v_head_dim": 16,
+    "num_experts": 8,
+    "num_experts_per_tok": 3,
+    "num_shared_experts": 2,
+    "moe_intermediate_size": 24,
+    "routed_scaling_factor": 1.5,
+    "n_group": 4,
+    "topk_group": 2,
+    "first_k_dense_replace": 1,
+}
+KIMI = {
+    "num_attention_heads": 3,
+    "num_key_value_heads": 3,
+    "num_hidden_layers": 5,
+    "head_dim": 16,
+    "kv_lora_rank": 32,
+    "qk_nope_head_dim": 12,
+    "qk_rope_head_dim": 8,
+    "v_head_dim": 16,
+    "mla_use_nope": True,
+    "linear_attn_config": {"kda_layers": [1, 2, 4], "full_attn_layers": [3, 5], "num_heads": 2, "head_dim": 20, "short_conv_kernel_size": 4},
+    "model_max_length": 256,
+    "num_experts": 8,
+    "num_experts_per_token": 3,
+    "moe_intermediate_size": 24,
+    "num_shared_experts": 2,
+    "num_expert_group": 4,
+    "topk_group": 2,
+    "routed_scaling_factor": 1.7,
+    "first_k_dense_replace": 1,
+    "rms_norm_eps": 1e-6,
+}
+
+
+def kimi_linear(**changes):
+    return base("kimi_linear", **{**KIMI, **changes})
+
+
 STRETCHED = {**YARN, "rope_type": None, "type": "yarn", "mscale": 1.0, "mscale_all_dim": 0.7}
 STRETCHED = {key: value for key, value in STRETCHED.items() if value is not None}
 
 MORE = {
+    "bailing_hybrid": fixture(
+        "lightning attention of heads that are no power of two, then latent attention; biases, groups of experts",
+        base("bailing_hybrid", **BAILING, group_norm_size=4, partial_rotary_factor=0.5, rope_scaling=STRETCHED, use_qkv_bias=True, use_bias=False),
+        run=CHUNKS,
+        unlike=[{"topk_group": 4}, {"partial_rotary_factor": 1.0}, {"group_norm_size": 1}, {"rope_interleave": False}],
+    ),
+    "bailing_moe_v3": fixture(
+        "the third generation under the same model_type: bounded decay of single elements, gated latent attention",
+        base("bailing_hybrid", architectures=["BailingMoeV3ForCausalLM"], **BAILING, moe_shared_expert_intermediate_size=20, short_conv_kernel_size=4, kda_lower_bound=-2.0),
+        run=CHUNKS,
+        unlike=[{"topk_group": 3}, {"kda_lower_bound": -5.0}],
+    ),
+    "kimi_linear": fixture(
+        "decay of single elements, latent attention that does not rotate, groups of experts, as published",
+        kimi_linear(published=True),
+        run=CHUNKS,
+        unlike=[{"topk_group": 4}, {"routed_scaling_factor": 1.0}],
+    ),
+    "kimi_linear_converted": fixture(
+        "the same as MLX conversions have it", kimi_linear(num_expert_group=1, topk_group=1, moe_renormalize=False), run=SHORT
+    ),
+    "qwen3_next": fixture(
+        "linear attention as published: joined projections, filters and norms as the authors store them, a head that is dropped",
+        qwen3_next(published=True),
+        run=CHUNKS,
+        unlike=[{"partial_rotary_factor": 1.0}, {"norm_topk_prob": False}, {"num_experts_per_tok": 3}],
+    ),
+    "qwen3_next_converted": fixture(
+        "the same as MLX conversions have it, with biases in attention and norms that show their eps",
+        qwen3_next(attention_bias=True, rms_norm_eps=0.1, norm_topk_prob=False),
+        run=CHUNKS,
+        unlike=[{"rms_norm_eps": 1e-6}, {"norm_topk_prob": True}],
+    ),
+    "qwen3_5": fixture(
+        "linear attention in the text part of a checkpoint for images, as published, the output layer tied",
+        qwen3_5("qwen3_5", published=True, tie_word_embeddings=True),
+        run=CHUNKS,
+        unlike=[{"text_config": {**qwen3_5("qwen3_5", published=True, tie_word_embeddings=True)["text_config"], "rope_parameters": {**MROPE, "partial_rotary_factor": 1.0}}}],
+    ),
+    "qwen3_5_moe": fixture(
+        "the same with experts, as published: gate and up of all experts in one",
+        qwen3_5("qwen3_5_moe", published=True, **DELTA_EXPERTS, intermediate_size=None),
+        run=CHUNKS,
+    ),
     "deepseek_v2": fixture(
         "latent attention without a small vector for queries, softmax routing in groups, yarn",
         base("deepseek_v2", **{**LATENT, "norm_topk_prob": False, "q_lora_rank": None}, topk_method="group_limited_greedy", rope_scaling=STRETCHED),
@@ -286,6 +415,20 @@ MORE = {
         "windows in three of four layers, where the rotation is not stretched",
         base("olmo3", **GROUPED, num_hidden_layers=5, sliding_window=5, rope_scaling=YARN),
         unlike=[{"rope_scaling": None}, {"sliding_window": 50}],
+    ),
+    "phi": fixture(
+        "layer norms, biases everywhere, an ungated feed-forward part beside attention, part of each head rotated",
+        base(
+            "phi",
+            num_attention_heads=4,
+            num_key_value_heads=2,
+            hidden_size=64,
+            partial_rotary_factor=0.5,
+            hidden_act="gelu_new",
+            layer_norm_eps=1e-5,
+            rms_norm_eps=None,
+        ),
+        unlike=[{"partial_rotary_factor": 1.0}],
     ),
     "phi3": fixture("joined projections", base("phi3", num_attention_heads=4, num_key_value_heads=2)),
     "phi3_partial": fixture(
@@ -502,6 +645,26 @@ PACKINGS = [
     ("qwen3_moe", {"moe_intermediate_size": 64}, 64, 4, "affine"),
     ("qwen3_moe", {"moe_intermediate_size": 64, "num_experts_per_tok": 3}, 32, 4, "mxfp4"),
 ]
+for model_type, config in {
+    "qwen3_next": quantized(qwen3_next(**WIDE_DELTA), 32, 4, overrides={
+        "model.layers.0.linear_attn.in_proj_ba": {"group_size": 64, "bits": 8},
+        "model.layers.0.mlp.gate": {"group_size": 64, "bits": 8},
+        "model.layers.1.self_attn.q_proj": {"group_size": 32, "bits": 6},
+        "model.layers.2.linear_attn.in_proj_qkvz": False,
+    }),
+    "qwen3_5_moe": qwen3_5("qwen3_5_moe", **DELTA_EXPERTS),
+    "kimi_linear": {
+        **quantized(kimi_linear(kv_lora_rank=32, moe_intermediate_size=64), 32, 4),
+        "linear_attn_config": {**KIMI["linear_attn_config"], "head_dim": 32},
+        "qk_nope_head_dim": 32,
+        "v_head_dim": 32,
+    },
+}.items():
+    if "text_config" in config:
+        config["text_config"] = quantized({**config["text_config"], **WIDE_DELTA}, 32, 4)
+        config |= {key: config["text_config"].pop(key) for key in ("quantization", "quantization_config")}
+    FIXTURES[f"{model_type}_affine4_g32"] = fixture("every matrix of linear attention packed", config, run=SHORT)
+
 MAKERS = {"llama": llama, "qwen2": qwen2, "qwen3": qwen3, "gemma3_text": gemma3, "qwen3_moe": qwen3_moe}
 
 for family, changes, group_size, bits, mode in PACKINGS:

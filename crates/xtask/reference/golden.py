@@ -12,10 +12,14 @@ from pathlib import Path
 
 import numpy as np
 
+import fixtures
+import fixtures_gemma
+import fixtures_sparse
 import recipe
 import rope_cases
-from fixtures import FIXTURES
 from reference import Reference, tensor_table
+
+FIXTURES = {**fixtures.FIXTURES, **fixtures_gemma.FIXTURES, **fixtures_sparse.FIXTURES}
 
 TOLERANCE = {"plain": 2e-4, "quantized": 2e-3}
 # A change that a fixture is there to notice must move some logit by more than this; ten times what a pass may be off.

@@ -41,6 +41,8 @@ def tensor(name, shape, kind):
         values = np.float32(1) + np.float32(0.2) * centred
     elif kind in ("norm_zero", "bias"):
         values = np.float32(0.2) * centred
+    elif kind == "decay":
+        values = np.float32(-1) - np.float32(4) * unit
     else:
         raise ValueError(f"unknown kind {kind!r}")
     return values.reshape(shape)

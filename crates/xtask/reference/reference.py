@@ -31,7 +31,7 @@ DTYPES = {"float32": mx.float32, "float16": mx.float16, "bfloat16": mx.bfloat16}
 def packing(config, name):
     """How the tensor `name` is packed: {group_size, bits, mode}, or None."""
     table = config.get("quantization")
-    if table is None:
+    if table is None or "conv1d." in name or ".conv.weight" in name:
         return None
     override = table.get(name.removesuffix(".weight"), {})
     if override is False:
@@ -175,7 +175,9 @@ class Reference:
 
     def whole(self, ids):
         if self.window is None:
-            return np.array(self.model(mx.array([ids]))[0])
+            # Without a cache, mlx-lm's gemma3n has no keys and values to share.
+            cache = make_prompt_cache(self.model) if self.model.model_type == "gemma3n" else None
+            return np.array(self.model(mx.array([ids]), cache=cache)[0])
         inner = self.model.model
         h = inner.embed_tokens(mx.array([ids]))
         mask = create_causal_mask(len(ids), window_size=self.window)

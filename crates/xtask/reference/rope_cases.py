@@ -20,6 +20,7 @@ CASES = [
     ("yarn", {"rope_scaling": YARN}, 70),
     ("yarn_shaped", {"rope_scaling": YARN_SHAPED}, 70),
     ("yarn_partial", {"partial_rotary_factor": 0.5, "rope_scaling": YARN}, 11),
+    ("proportional", {"rope_scaling": {"rope_type": "proportional", "partial_rotary_factor": 0.25, "factor": 2.0}}, 7),
     ("longrope_short", {"rope_scaling": LONGROPE}, 4),
     ("longrope_long", {"rope_scaling": LONGROPE}, 13),
 ]

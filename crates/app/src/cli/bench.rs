@@ -52,6 +52,14 @@ pub struct EngineArgs {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub streams: u16,
 
+    /// After each run, run the same with the output held to this regular expression, and tell what that costs.
+    #[arg(long, value_name = "PATTERN")]
+    pub regex: Option<String>,
+
+    /// As --regex, with a JSON schema.
+    #[arg(long, value_name = "FILE", conflicts_with = "regex")]
+    pub schema: Option<PathBuf>,
+
     /// Print JSON.
     #[arg(long)]
     pub json: bool,

@@ -64,10 +64,10 @@ fn killed_at_any_time_the_next_pull_goes_on() {
     let user = User::new(&hub);
     let snapshot = user.cache().join("models--org--tiny/snapshots").join(COMMIT);
     let mut state = 7_u64;
-    for n_killed in 0_u32.. {
+    for n_killed in 0_u64.. {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        // On a loaded machine even the start takes long: patience grows, so that some pull gets to its end.
-        let patience = Duration::from_millis(20 + (state >> 33) % 120).mul_f64(1.0 + f64::from(n_killed) / 8.0);
+        // Longer from time to time: on a busy machine a start alone takes a while.
+        let patience = Duration::from_millis(20 + (state >> 33) % (120 + 10 * n_killed));
         let mut command: Command = user.command(&["pull", ID]);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("tokbar starts");
         let start = Instant::now();

@@ -1,7 +1,7 @@
 //! Which rows the fake backend refuses, as a real one does.
 
 use super::{FakeBackend, Stored};
-use crate::{Row, RowInput, RowOutput, RowResult, TokenId};
+use crate::{Draw, Row, RowInput, RowOutput, RowResult, TokenId};
 
 impl FakeBackend {
     /// Whether the row continues what its cache holds.
@@ -17,12 +17,12 @@ impl FakeBackend {
             RowInput::Tokens(tokens) => self.check_tokens(stored, tokens)?,
             RowInput::Pending => {
                 let is_sampled = |result: &RowResult| result.sequence == row.sequence && !result.tokens.is_empty();
-                if !self.in_flight.back().is_some_and(|results| results.iter().any(is_sampled)) {
+                if !self.in_flight.back().is_some_and(|flight| flight.results.iter().any(is_sampled)) {
                     return Err("no step in flight samples its token".to_owned());
                 }
             }
         }
-        let n_masked = row.output.draws().iter().filter_map(|draw| draw.mask.as_ref()).map(|mask| mask.words.len());
+        let n_masked = row.output.draws().iter().filter_map(Draw::mask).map(|mask| mask.words.len());
         if n_masked.into_iter().any(|n_words| n_words * 32 < self.options.info.n_vocab) {
             return Err("its mask is shorter than the vocabulary".to_owned());
         }

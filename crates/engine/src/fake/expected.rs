@@ -3,7 +3,7 @@
 use super::FakeOptions;
 use super::state::Digest;
 use crate::draw::uniform;
-use crate::{Draw, Request, TokenId, TokenScore};
+use crate::{Draw, MaskSource, Request, Terms, TokenId, TokenScore, dry};
 
 /// The tokens that a request alone must yield.
 pub fn expected_tokens(options: &FakeOptions, request: &Request) -> Vec<TokenId> {
@@ -11,21 +11,26 @@ pub fn expected_tokens(options: &FakeOptions, request: &Request) -> Vec<TokenId>
     let n_limit = request.max_tokens.min(info.n_context - request.prompt.len());
     let mut digest = Digest::new(&request.prompt, &[], info.snapshot_bytes);
     request.prompt.iter().for_each(|token| digest.append(*token));
-    let mut output = Vec::new();
-    while output.len() < n_limit {
-        let draw = Draw::free(uniform(request.sampling.seed, request.prompt.len() + output.len()));
-        let token = match &options.reply {
-            Some(reply) => reply.get(output.len()).copied().unwrap_or(info.eos.first().copied().unwrap_or(0)),
-            None => digest.next_token(&request.sampling, &draw, info.n_vocab),
-        };
-        output.push(token);
+    let mut mask = request.mask.as_ref().map(MaskSource::start);
+    let mut tokens = request.prompt.clone();
+    while tokens.len() < request.prompt.len() + n_limit {
+        let Ok(bits) = mask.as_mut().map_or(Ok(None), |mask| mask.allowed()) else { break };
+        let bias = request.sampling.dry.as_ref().map_or(Vec::new(), |dry| dry::penalties(dry, &tokens));
+        let draw = Draw::on(uniform(request.sampling.seed, tokens.len()), Terms { mask: bits, bias });
+        let token = options.token(&digest, &request.sampling, &draw, tokens.len() - request.prompt.len());
+        let is_stop = request.stop_tokens.contains(&token) || (!request.ignore_eos && info.eos.contains(&token));
+        let is_broken = !is_stop && mask.as_mut().is_some_and(|mask| mask.commit(token).is_err());
+        if is_broken {
+            break;
+        }
+        tokens.push(token);
         digest.count_output(token);
         digest.append(token);
-        if request.stop_tokens.contains(&token) || (!request.ignore_eos && info.eos.contains(&token)) {
+        if is_stop || mask.as_ref().is_some_and(|mask| mask.is_complete()) {
             break;
         }
     }
-    output
+    tokens.split_off(request.prompt.len())
 }
 
 /// The log-probabilities that a request's prompt tokens from the second on must have.

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use crate::fake::{FakeBackend, FakeOptions};
 use crate::{
     Backend, BlockId, Draw, Kept, ModelInfo, Opening, Prefix, Row, RowInput, RowOutput, SamplingOptions, SequenceId,
-    SnapshotId, Step, StepError, TokenBits, TokenId,
+    SnapshotId, Step, StepError, Terms, TokenBits, TokenId,
 };
 
 const PROMPT: [TokenId; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
@@ -132,7 +132,8 @@ fn drafts_are_confirmed_up_to_the_first_that_is_wrong() {
 fn a_mask_decides_what_may_be_drawn() {
     let mut words = vec![0; 32];
     words[3] = 1 << 5;
-    let draw = Draw { uniform: 0.5, mask: Some(Arc::new(TokenBits { words })) };
+    let mask = Some(Arc::new(TokenBits { words }));
+    let draw = Draw::on(0.5, Terms { mask, bias: Vec::new() });
     let mut backend = backend(0);
     open(&mut backend, 1, Prefix::default()).unwrap();
     assert_eq!(step(&mut backend, 1, 0, &PROMPT, RowOutput::Sample { draws: vec![draw] }), [3 * 32 + 5]);

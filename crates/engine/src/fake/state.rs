@@ -76,10 +76,16 @@ impl Digest {
         let counts = if sampling.has_penalties() { self.counts } else { 0 };
         let hash = splitmix64(self.logits() ^ splitmix64(counts ^ u64::from(uniform)));
         let nth = |n_tokens: usize| (hash % n_tokens.max(1) as u64) as usize;
-        let Some(mask) = &draw.mask else { return nth(n_vocab) as TokenId };
-        let is_allowed = |token: &TokenId| mask.words[*token as usize / 32] >> (token % 32) & 1 == 1;
+        if draw.mask().is_none() && draw.bias().is_empty() {
+            return nth(n_vocab) as TokenId;
+        }
+        // A bias rules out whatever it names, while anything else is left.
+        let is_biased = |token: TokenId| draw.bias().iter().any(|(biased, _)| *biased == token);
+        let is_allowed = |token: &TokenId| draw.mask().is_none_or(|mask| mask.holds(*token));
         let allowed: Vec<_> = (0..n_vocab as TokenId).filter(is_allowed).collect();
-        allowed[nth(allowed.len())]
+        let unbiased: Vec<_> = allowed.iter().copied().filter(|token| !is_biased(*token)).collect();
+        let choice = if unbiased.is_empty() { allowed } else { unbiased };
+        choice[nth(choice.len())]
     }
 
     pub(super) fn score(&self, token: TokenId, sampling: &SamplingOptions, n_vocab: usize) -> TokenScore {

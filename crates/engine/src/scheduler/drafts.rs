@@ -147,19 +147,20 @@ impl Scheduler {
         });
     }
 
-    /// A row gave `n_tokens` tokens: takes in how good its drafts were, or those that it did without.
-    pub(super) fn learn(&mut self, planned: &PlannedRow, n_tokens: usize) {
+    /// A row gave these tokens: takes in how good its drafts were, or those that it did without.
+    pub(super) fn learn(&mut self, planned: &PlannedRow, drawn: &[TokenId]) {
         let Some(sequence) = self.sequences.get_mut(&planned.id) else { return };
-        if n_tokens == 0 {
+        if drawn.is_empty() {
             return;
         }
         if planned.n_drafts == 0 {
-            sequence.learn_plain(self.speculator.model(), n_tokens);
+            sequence.drafting.came(self.speculator.model(), drawn);
             return;
         }
-        self.speculator.verified(planned.n_drafts, n_tokens - 1);
+        let n_accepted = drawn.len() - 1;
+        self.speculator.verified(planned.n_drafts, n_accepted);
         let model = self.speculator.model();
-        sequence.drafting.verified(model, planned.source, n_tokens - 1, planned.n_drafts);
+        sequence.drafting.verified(model, planned.source, n_accepted, planned.n_drafts);
     }
 }
 

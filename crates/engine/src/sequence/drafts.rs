@@ -5,7 +5,7 @@ use crate::draft::Source;
 use crate::draw::uniform;
 use crate::plan::PlannedRow;
 use crate::speculation::{ModelAcceptance, Offer};
-use crate::{DraftAsk, Draw, Row, RowInput, RowOutput, TokenId};
+use crate::{DraftAsk, Row, RowInput, RowOutput, TokenId};
 
 impl Sequence {
     /// Most drafts of its next row: within its limit, and within what is set aside for it.
@@ -45,15 +45,17 @@ impl Sequence {
     /// Plans the next position with drafts after it. No row of the sequence is in flight.
     pub(crate) fn plan_drafted(&mut self, drafts: &[TokenId], source: Source) -> (Row, PlannedRow) {
         debug_assert!(self.n_rows_in_flight == 0 && self.gap() == 1);
+        let drafts = &drafts[..self.n_fitting(drafts)];
         let start = self.n_computed;
         let end = start + 1 + drafts.len();
         let tokens = [&self.tokens[start..], drafts].concat();
-        let draws = (start + 1..=end).map(|position| Draw::free(uniform(self.sampling.seed, position))).collect();
+        let draws = (start + 1..=end).map(|position| self.draw(position)).collect();
         let planned = PlannedRow {
             id: self.id,
             n_tokens: tokens.len(),
             end,
             has_sample: true,
+            is_late: self.draws_late(),
             n_drafts: drafts.len(),
             source,
             n_scores: 0,
@@ -62,16 +64,11 @@ impl Sequence {
         };
         self.n_computed = end;
         self.n_pending = drafts.len() + 1;
+        self.drafts = drafts.to_vec();
         self.n_rows_in_flight += 1;
         (
             Row { sequence: self.id, start, input: RowInput::Tokens(tokens), output: RowOutput::Sample { draws } },
             planned,
         )
-    }
-
-    /// Takes in `n_tokens` new tokens, the last ones, that came without drafts.
-    pub(crate) fn learn_plain(&mut self, model: &mut ModelAcceptance, n_tokens: usize) {
-        let first = self.tokens.len() - n_tokens.min(self.tokens.len());
-        self.drafting.came(model, &self.tokens[first..]);
     }
 }

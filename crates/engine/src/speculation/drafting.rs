@@ -23,6 +23,8 @@ pub(crate) struct Drafting {
     acceptance: SequenceAcceptance,
     /// A draft that is compared with what plain rounds bring, which costs nothing.
     watched: Watched,
+    /// Whether tokens have come that nobody drew.
+    has_jumped: bool,
     /// Drafts verified, and those that were right.
     pub n_drafted: usize,
     pub n_accepted: usize,
@@ -44,6 +46,7 @@ impl Drafting {
             n_known: 0,
             acceptance: SequenceAcceptance::default(),
             watched: Watched::default(),
+            has_jumped: false,
             n_drafted: 0,
             n_accepted: 0,
         }
@@ -81,6 +84,11 @@ impl Drafting {
         (!survival.is_empty()).then_some(Offer { source: Source::Backend, survival })
     }
 
+    /// Tokens come after the next ones taken in that nobody draws: what is watched says nothing of them.
+    pub(crate) fn jumped(&mut self) {
+        self.has_jumped = true;
+    }
+
     /// Takes in tokens that came without drafts.
     pub(crate) fn came(&mut self, model: &mut ModelAcceptance, tokens: &[TokenId]) {
         for token in tokens {
@@ -97,6 +105,9 @@ impl Drafting {
                 self.watched = Watched::default();
             }
         }
+        if std::mem::take(&mut self.has_jumped) {
+            self.watched = Watched::default();
+        }
     }
 
     /// Takes in that `n_accepted` of `n_drafts` drafts were right.
@@ -104,6 +115,7 @@ impl Drafting {
         self.n_drafted += n_drafts;
         self.n_accepted += n_accepted;
         self.watched = Watched::default();
+        self.has_jumped = false;
         let class = match source {
             Source::Lookup => Class::of(&self.draft),
             Source::Backend => Class::new(source, 0),

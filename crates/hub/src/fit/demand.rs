@@ -10,7 +10,7 @@ use crate::kv_cost::{KvCost, count};
 const N_CHUNK: u64 = 512;
 /// Queries that the plain path of attention scores at a time, and how many arrays of that size there are at the peak.
 const N_QUERY_BLOCK: u64 = 128;
-const N_SCORE_ARRAYS: f64 = 3.6;
+const N_SCORE_ARRAYS: f64 = 5.2;
 /// Rows of the residual stream and of the feed-forward's inside at the peak of a layer.
 const N_HIDDEN_ROWS: f64 = 5.0;
 const N_INNER_ROWS: f64 = 4.5;

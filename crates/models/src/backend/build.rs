@@ -1,9 +1,14 @@
 //! A step's graph: passes over the network, then sampling.
 
-use tokbar_engine::{PromptScores, RowInput, RowOutput, SamplingOptions, Step, TokenId};
+use std::collections::HashSet;
+use std::rc::Rc;
 
+use tokbar_engine::{PromptScores, Row, RowInput, RowOutput, SamplingOptions, Step, TokenId};
+
+use super::bind::unbound;
 use super::verify::drafts;
 use super::{MlxBackend, Sequence};
+use crate::cache::state::Computed;
 use crate::cut::{Part, cut, n_tokens};
 use crate::flight::{Flight, FlightRow, HostScores, Start};
 use crate::mx::{self, Array, Cut};
@@ -38,12 +43,21 @@ impl MlxBackend {
             FlightRow { sequence: row.sequence, draws, drafts, n_top: sequence.sampling.n_logprobs, prompt_scores }
         });
         let rows = rows.collect();
-        let sampled = match last.as_slice() {
+        let last = match last.as_slice() {
             [] => None,
-            [last] => Some(self.sample(step, sequences, last)?),
-            last => Some(self.sample(step, sequences, &mx::concatenate(&last.iter().collect::<Vec<_>>(), 0)?)?),
+            [last] => Some(last.clone()),
+            last => Some(mx::concatenate(&last.iter().collect::<Vec<_>>(), 0)?),
         };
-        Ok(Flight { rows, sampled, state: state(step, sequences), start: Start::Waiting })
+        for (row, sequence) in step.rows.iter().zip(sequences.iter_mut()) {
+            sequence.count_known(&row.input, (row.start, drafts(row).len()))?;
+        }
+        let logits = last.map(|last| self.model.logits(&last)).transpose()?;
+        let (sampled, unbound) = match logits {
+            Some(logits) if step.rows.iter().any(Row::is_late) => (None, Some(unbound(step, logits))),
+            Some(logits) => (Some(sample_now(step, sequences, &logits)?), None),
+            None => (None, None),
+        };
+        Ok(Flight { rows, sampled, unbound, state: state(step, sequences), start: Start::Waiting })
     }
 
     /// `[T]`: the ids of all rows' tokens.
@@ -66,22 +80,6 @@ impl MlxBackend {
             [part] => Ok(part.clone()),
             parts => mx::concatenate(&parts.iter().collect::<Vec<_>>(), 0),
         }
-    }
-
-    /// Samples from `[N, hidden]`, the positions of all draws.
-    fn sample(&self, step: &Step, sequences: &mut [Sequence], last: &Array) -> mx::Result<Sampled> {
-        let logits = self.model.logits(last)?;
-        let mut rows: Vec<_> = step
-            .rows
-            .iter()
-            .zip(sequences)
-            .filter(|(row, _)| !row.output.draws().is_empty())
-            .map(|(row, sequence)| {
-                let Sequence { sampling, counts, .. } = sequence;
-                SampleRow { options: sampling, draws: row.output.draws(), drafts: drafts(row), counts: counts.as_mut() }
-            })
-            .collect();
-        sample(&logits, &mut rows)
     }
 
     /// Scores of the targets at a part's positions.
@@ -114,6 +112,22 @@ impl MlxBackend {
     }
 }
 
+/// Samples from `[N, V]`, the logits of all draws.
+fn sample_now(step: &Step, sequences: &mut [Sequence], logits: &Array) -> mx::Result<Sampled> {
+    let mut rows: Vec<_> = step
+        .rows
+        .iter()
+        .zip(sequences)
+        .filter(|(row, _)| !row.output.draws().is_empty())
+        .map(|(row, sequence)| {
+            let Sequence { sampling, counts, n_counted, .. } = sequence;
+            *n_counted += usize::from(row.output.draws().len() == 1);
+            SampleRow { options: sampling, draws: row.output.draws(), drafts: drafts(row), counts: counts.as_mut() }
+        })
+        .collect();
+    sample(logits, &mut rows)
+}
+
 fn pass<'a>(step: &Step, parts: &[Part], sequences: &'a mut [Sequence]) -> Pass<'a> {
     let mut parts = parts.iter().peekable();
     let rows = sequences.iter_mut().enumerate().filter_map(|(row_idx, sequence)| {
@@ -121,7 +135,8 @@ fn pass<'a>(step: &Step, parts: &[Part], sequences: &'a mut [Sequence]) -> Pass<
         let row = &step.rows[row_idx];
         let n_total = sequence.n_prompt.max(row.start + n_tokens(row));
         let offset = row.start + part.first;
-        Some(PassRow { start: part.start, len: part.len, offset, n_total, cache: &mut sequence.cache })
+        let n_sure = row.start + n_tokens(row) - drafts(row).len();
+        Some(PassRow { start: part.start, len: part.len, offset, n_total, n_sure, cache: &mut sequence.cache })
     });
     Pass::new(rows.collect())
 }
@@ -141,9 +156,18 @@ fn sampled_positions(hidden: &Array, step: &Step, parts: &[Part]) -> mx::Result<
     }
 }
 
-/// What a flight must compute besides its outputs.
+/// What a flight must compute besides its outputs: those do not need what recurrent layers leave for the next step, which
+/// would hold on to everything that it is computed from.
 fn state(step: &Step, sequences: &[Sequence]) -> Vec<Array> {
     let mut state = Vec::new();
+    let mut batches = HashSet::new();
+    for cache in sequences.iter().flat_map(|sequence| sequence.cache.states()) {
+        match cache.computed() {
+            Computed::Together(batch) if batches.insert(Rc::as_ptr(batch)) => state.extend_from_slice(batch),
+            Computed::Together(_) => {}
+            Computed::Alone(arrays) => state.extend_from_slice(arrays),
+        }
+    }
     for (row, sequence) in step.rows.iter().zip(sequences) {
         if row.output.draws().is_empty() {
             state.extend(sequence.cache.arrays());

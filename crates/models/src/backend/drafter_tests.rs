@@ -46,7 +46,11 @@ fn run(backend: &mut MlxBackend, id: u64, sampling: &SamplingOptions, n: usize) 
 
 #[test]
 fn a_model_that_drafts_for_itself_is_always_right() {
-    let mut backend = drafted_by("llama_gqa", "llama_gqa").unwrap();
+    ["llama_gqa", "qwen3_5"].into_iter().for_each(drafts_for_itself);
+}
+
+fn drafts_for_itself(name: &str) {
+    let mut backend = drafted_by(name, name).unwrap();
     for (id, sampling) in samplings().iter().enumerate().filter(|(_, sampling)| !sampling.has_penalties()) {
         let id = id as u64;
         let plain = lone_run(&mut backend, id, &prompt(&format!("drafter {id}"), 30), sampling, 25);

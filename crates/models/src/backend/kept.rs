@@ -176,8 +176,11 @@ fn mismatch(detail: String) -> StepError {
 }
 
 #[cfg(test)]
+#[path = "engine_tests.rs"]
+mod engine_tests;
+#[cfg(test)]
 #[path = "kept_tests.rs"]
 mod tests;
 #[cfg(test)]
 #[path = "traffic_tests.rs"]
-mod traffic_tests;
+pub mod traffic_tests;

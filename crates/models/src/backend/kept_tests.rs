@@ -53,7 +53,8 @@ fn keep(backend: &mut MlxBackend, id: SequenceId, blocks: &[(u64, Range<usize>)]
 
 #[test]
 fn prefixes_are_reused_at_every_length() {
-    for name in ["llama_gqa", "gemma3_text_rotating", "mistral_window"] {
+    let recurrent = ["bailing_hybrid", "bailing_moe_v3", "kimi_linear", "qwen3_next", "qwen3_5", "qwen3_5_moe"];
+    for name in ["llama_gqa", "gemma3_text_rotating", "mistral_window"].into_iter().chain(recurrent) {
         let mut backend = backend(name);
         let needs_snapshot = backend.info().snapshot_bytes > 0;
         assert_eq!(needs_snapshot, name != "llama_gqa", "{name}");
@@ -145,7 +146,11 @@ fn what_is_not_kept_is_refused_by_name() {
 
 #[test]
 fn exported_state_comes_back_in_another_process() {
-    let mut source = backend("gemma3_text_rotating");
+    ["gemma3_text_rotating", "qwen3_5"].into_iter().for_each(comes_back);
+}
+
+fn comes_back(name: &str) {
+    let mut source = backend(name);
     let text = tokens("exported", 70);
     let id = open(&mut source, 1, Prefix::default()).unwrap();
     run(&mut source, id, 0, &text);
@@ -153,7 +158,7 @@ fn exported_state_comes_back_in_another_process() {
     source.snapshot(id, SnapshotId(1)).unwrap();
     let blocks = [1, 2, 3, 4].map(BlockId);
     let kept = blocks.map(Kept::Block).into_iter().chain([Kept::Snapshot(SnapshotId(1))]);
-    let mut target = backend("gemma3_text_rotating");
+    let mut target = backend(name);
     for kept in kept {
         let bytes = source.export(kept).unwrap();
         target.import(kept, &bytes).unwrap();

@@ -18,10 +18,14 @@ use crate::load::LoadOptions;
 const N_BLOCK: usize = 16;
 
 /// A random number of choices.
-struct Dice(Box<dyn Iterator<Item = f32>>);
+pub struct Dice(Box<dyn Iterator<Item = f32>>);
 
 impl Dice {
-    fn roll(&mut self, n: usize) -> usize {
+    pub fn new(seed: &str) -> Self {
+        Self(Box::new(uniforms(seed)))
+    }
+
+    pub fn roll(&mut self, n: usize) -> usize {
         (self.0.next().unwrap() * n as f32) as usize
     }
 }
@@ -63,7 +67,7 @@ impl Traffic {
         fixture.write(dir.path());
         Self {
             backend: MlxBackend::load(dir.path(), options, &mut |_| {}).unwrap(),
-            dice: Dice(Box::new(uniforms(&format!("traffic {}", fixture.config)))),
+            dice: Dice::new(&format!("traffic {}", fixture.config)),
             blocks: Vec::new(),
             snapshots: Vec::new(),
             live: Vec::new(),
@@ -272,7 +276,7 @@ fn shared(a: &[TokenId], b: &[TokenId]) -> usize {
 }
 
 /// How many times as many requests `cargo xtask test --all` runs.
-fn n_rounds() -> usize {
+pub fn n_rounds() -> usize {
     if std::env::var_os("TOKBAR_TEST_ALL").is_some() { 10 } else { 1 }
 }
 
@@ -289,6 +293,16 @@ fn traffic_on_windows() {
 #[test]
 fn traffic_on_recurrent_layers() {
     Traffic::new(&hybrid::fixture(), &LoadOptions::default(), 1e-4).run(60 * n_rounds());
+    for name in ["bailing_hybrid", "kimi_linear", "qwen3_next"] {
+        Traffic::new(&Fixture::read(name), &LoadOptions::default(), 1e-4).run(30 * n_rounds());
+    }
+}
+
+#[test]
+fn traffic_on_keys_that_layers_share_cut_into_chunks_or_pick() {
+    for name in ["gemma4_text", "llama4", "deepseek_v32"] {
+        Traffic::new(&Fixture::read(name), &LoadOptions::default(), 1e-4).run(20 * n_rounds());
+    }
 }
 
 #[test]

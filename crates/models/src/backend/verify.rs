@@ -1,6 +1,6 @@
 //! Rows with drafts: what they may carry, and how a cache takes back what was rejected.
 
-use tokbar_engine::{Row, RowInput, RowOutput, SequenceId, StepError, StepOutput, TokenId};
+use tokbar_engine::{Draw, Row, RowInput, RowOutput, SequenceId, StepError, StepOutput, TokenId};
 
 use super::{MlxBackend, mismatch};
 use crate::cut::n_tokens;
@@ -20,7 +20,7 @@ impl MlxBackend {
                 format!("has {} drafts, more than the {} of the model", draws.len() - 1, self.info.n_drafts_max);
             return Err(mismatch(row.sequence, &detail));
         }
-        let mut masks = draws.iter().filter_map(|draw| draw.mask.as_ref());
+        let mut masks = draws.iter().filter_map(Draw::mask);
         match masks.find(|mask| mask.words.len() < n_mask_words(n_vocab)) {
             Some(mask) => {
                 let detail = format!("has a mask of {} words for {n_vocab} tokens", mask.words.len());
@@ -46,6 +46,7 @@ impl MlxBackend {
         if let Some(counts) = &mut sequence.counts {
             let tokens: Vec<_> = row.tokens.iter().map(|score| score.token).collect();
             counts.add_known(&tokens).map_err(step_error)?;
+            sequence.n_counted += tokens.len();
         }
         Ok(())
     }

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tokbar_engine::{
-    Backend, Draw, Row, RowInput, RowOutput, SamplingOptions, SequenceId, Step, StepError, TokenBits, TokenId,
+    Backend, Draw, Row, RowInput, RowOutput, SamplingOptions, SequenceId, Step, StepError, Terms, TokenBits, TokenId,
 };
 
 use super::super::MlxBackend;
@@ -92,8 +92,19 @@ fn rotating_caches_take_rejected_drafts_back() {
 }
 
 #[test]
+fn recurrent_state_takes_rejected_drafts_back() {
+    for name in ["bailing_hybrid", "kimi_linear", "qwen3_next", "qwen3_5", "qwen3_5_moe_affine4_g32"] {
+        check(name, 40);
+    }
+}
+
+#[test]
 fn a_run_that_is_cut_between_passes_is_verified_whole() {
-    let mut backend = backend("mistral_window");
+    ["mistral_window", "qwen3_next"].into_iter().for_each(cut_between_passes);
+}
+
+fn cut_between_passes(name: &str) {
+    let mut backend = backend(name);
     let sampling = SamplingOptions { frequency_penalty: 0.5, ..SamplingOptions::default() };
     let mut drafted = Drafted::of(&mut backend, 1, &sampling, (prompt("cut", 510), 12));
     while drafted.output.len() < 12 {
@@ -125,10 +136,10 @@ fn scores_of_a_verified_run_are_those_of_single_steps() {
     }
 }
 
-fn only(tokens: &[TokenId]) -> Option<Arc<TokenBits>> {
+fn only(tokens: &[TokenId]) -> Terms {
     let mut words = vec![0; 3];
     tokens.iter().for_each(|token| words[*token as usize / 32] |= 1 << (token % 32));
-    Some(Arc::new(TokenBits { words }))
+    Terms { mask: Some(Arc::new(TokenBits { words })), bias: Vec::new() }
 }
 
 #[test]
@@ -137,12 +148,12 @@ fn each_position_of_a_run_obeys_its_own_mask() {
         let mut backend = backend("llama_gqa");
         let id = open(&mut backend, 1, &[1, 2, 3], &sampling);
         let masks = [only(&[11]), only(&[40]), only(&[66]), only(&[5, 6])];
-        let draws: Vec<_> = masks.into_iter().map(|mask| Draw { uniform: 0.7, mask }).collect();
+        let draws: Vec<_> = masks.into_iter().map(|terms| Draw::on(0.7, terms)).collect();
         let input = RowInput::Tokens(vec![1, 2, 3, 11, 40, 9]);
         backend.submit(&Step { rows: vec![row(id, 0, input, RowOutput::Sample { draws })] }).unwrap();
         let tokens: Vec<_> = backend.collect().unwrap().rows[0].tokens.iter().map(|score| score.token).collect();
         assert_eq!(tokens, [11, 40, 66], "the third draft was not allowed");
-        let draws = vec![Draw { uniform: 0.7, mask: only(&[5, 6]) }];
+        let draws = vec![Draw::on(0.7, only(&[5, 6]))];
         let step = Step { rows: vec![row(id, 5, RowInput::Tokens(vec![66]), RowOutput::Sample { draws })] };
         backend.submit(&step).unwrap();
         let token = backend.collect().unwrap().rows[0].tokens[0].token;
@@ -161,7 +172,7 @@ fn rows_with_drafts_that_do_not_fit_are_refused() {
         (RowInput::Tokens(vec![1; 40]), draws(34), "has 33 drafts, more than the 32 of the model"),
         (
             RowInput::Tokens(vec![1]),
-            vec![Draw { uniform: 0.0, mask: Some(Arc::new(TokenBits { words: vec![0; 2] })) }],
+            vec![Draw::on(0.0, Terms { mask: Some(Arc::new(TokenBits { words: vec![0; 2] })), bias: Vec::new() })],
             "has a mask of 2 words for 67 tokens",
         ),
     ];

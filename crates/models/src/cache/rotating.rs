@@ -57,7 +57,12 @@ impl Rotating {
         let buffer = mx::slice_update(&buffer, kv, 1, (self.n_positions - self.start) as i32)?;
         self.n_positions += n_new;
         self.buffer = Some(buffer);
-        self.held_from(visible)
+        self.seen_by_last(n_new)
+    }
+
+    /// The last `n_new` positions and all that the first of them sees.
+    pub fn seen_by_last(&self, n_new: usize) -> Result<Held> {
+        self.held_from(first_visible(self.n_positions - n_new, self.window).max(self.start))
     }
 
     /// Forgets the positions from `n_positions` on. Returns whether all that the next position sees is still there; when

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-use crate::mx::{self, Array, Cut, Packed, Packing, Result};
+use crate::mx::{self, Array, Cut, Dtype, Packed, Packing, Result};
 
 /// Positions that a buffer's size is a multiple of.
 const N_GRAIN: usize = 64;
@@ -38,13 +38,29 @@ pub enum Stored {
 impl Stored {
     /// A part of it, along an axis before the last.
     pub fn slice(&self, cut: Cut) -> Result<Self> {
-        let part = |array: &Array| mx::slice(array, &[cut]);
+        self.map(|array| mx::slice(array, &[cut]))
+    }
+
+    /// The given positions, `[K]`.
+    pub fn take(&self, positions: &Array) -> Result<Self> {
+        self.map(|array| mx::take(array, positions, 1))
+    }
+
+    /// Unpacked.
+    pub fn dense(&self, dtype: Dtype) -> Result<Array> {
+        match self {
+            Self::Dense(array) => Ok(array.clone()),
+            Self::Packed(packed) => mx::dequantize(packed, dtype),
+        }
+    }
+
+    fn map(&self, part: impl Fn(&Array) -> Result<Array>) -> Result<Self> {
         Ok(match self {
             Self::Dense(array) => Self::Dense(part(array)?),
             Self::Packed(Packed { weight, scales, biases, packing }) => Self::Packed(Packed {
                 weight: part(weight)?,
                 scales: part(scales)?,
-                biases: biases.as_ref().map(part).transpose()?,
+                biases: biases.as_ref().map(&part).transpose()?,
                 packing: *packing,
             }),
         })

@@ -3,7 +3,7 @@
 use super::rotating::{Held, Rotating};
 use super::state::StateCache;
 use super::{CacheKind, Own, SequenceCache};
-use crate::mx::{Array, Result};
+use crate::mx::{self, Array, Result};
 
 /// State of the layers that cannot be cut back.
 pub struct Snapshot {
@@ -28,7 +28,10 @@ impl SequenceCache {
         let layers = self.own.iter().map(|own| {
             Ok(match own {
                 Own::Full => LayerState::default(),
-                Own::State(state) => LayerState { arrays: state.get().to_vec(), start: 0 },
+                // Of a batch's arrays, only this row's part is to live on.
+                Own::State(state) => {
+                    LayerState { arrays: state.get().iter().map(mx::contiguous).collect::<Result<_>>()?, start: 0 }
+                }
                 Own::Rotating(rotating) => match rotating.snapshot()? {
                     Some(Held { kv, start }) => LayerState { arrays: vec![kv], start },
                     None => LayerState::default(),

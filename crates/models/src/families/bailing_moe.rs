@@ -54,9 +54,18 @@ const NAMES: &[(&str, &str)] = &[
     (".attention.dense.", ".self_attn.o_proj."),
     (".attention.query_layernorm.", ".self_attn.q_norm."),
     (".attention.key_layernorm.", ".self_attn.k_norm."),
+    (".attention.", ".self_attn."),
     (".word_embeddings.", ".embed_tokens."),
     (".mlp.gate.gate_proj.", ".mlp.gate."),
 ];
+
+/// Gives tensors our names.
+pub(super) fn rename(weights: &Weights<'_>) {
+    weights.rename(|name| {
+        let known = NAMES.iter().find(|(theirs, _)| name.contains(theirs));
+        Some(known.map_or_else(|| name.to_owned(), |(theirs, ours)| name.replace(theirs, ours)))
+    });
+}
 
 /// Builds the network.
 pub(super) fn load(file: &ConfigFile, weights: &Weights<'_>) -> LoadResult<Box<dyn Model>> {
@@ -81,10 +90,7 @@ pub(super) fn load(file: &ConfigFile, weights: &Weights<'_>) -> LoadResult<Box<d
     let n_shared = n_shared * config.num_shared_experts.min(64);
     moe.shared = (n_shared > 0).then_some(Shared { name: "shared_experts", n_inner: n_shared, gate: None });
     sanitize(weights, config.tie_word_embeddings);
-    weights.rename(|name| {
-        let known = NAMES.iter().find(|(theirs, _)| name.contains(theirs));
-        Some(known.map_or_else(|| name.to_owned(), |(theirs, ours)| name.replace(theirs, ours)))
-    });
+    rename(weights);
     drop_layers_from(weights, config.dims.num_hidden_layers);
     if let Some(n_rotated) = config.rotary_dim {
         config.dims.rope.partial_rotary_factor = Some(n_rotated as f64 / config.dims.head_dim() as f64);

@@ -4,6 +4,7 @@
 use super::decoder::{Dims, Ends};
 use super::{Model, Sizes};
 use crate::LoadResult;
+use crate::cache::CacheKind;
 use crate::layers::attention::{AttentionShape, Sdpa};
 use crate::layers::mla::{Mla, MlaLayout};
 use crate::layers::mlp::{GatedMlp, MlpLayout};
@@ -12,7 +13,7 @@ use crate::layers::norm::{Centre, Norm, NormKind};
 use crate::layers::rope::Rope;
 use crate::layers::self_attention::{Layout, SelfAttention};
 use crate::mx::{self, Array, Dtype, Result};
-use crate::pass::Pass;
+use crate::pass::{Pass, Reach};
 use crate::weights::{At, Weights};
 
 /// What a family decides.
@@ -21,8 +22,8 @@ pub struct Recipe {
     pub dims: Dims,
     /// Attention's biases, norms and projections.
     pub attention: Layout,
-    /// Latent attention, in place of that.
-    pub mla: Option<MlaLayout>,
+    /// Latent attention, in place of that, with the rotation of its indexer.
+    pub mla: Option<(MlaLayout, Rope)>,
     /// Multiplies the attention scores.
     pub scale: f32,
     /// Bounds the attention scores.
@@ -35,15 +36,42 @@ pub struct Recipe {
     pub norms: Norms,
     /// One a layer.
     pub layers: Vec<Layer>,
+    /// What layers have in place of attention.
+    pub recurrent: Option<Box<LoadMixer>>,
+    /// What a layer's window means.
+    pub local: Local,
     /// What is scaled.
     pub scaling: Scaling,
+}
+
+/// A layer's part in place of attention, which remembers arrays of a fixed size.
+pub trait Mixer {
+    /// `[T, hidden]` to `[T, hidden]`; advances the state caches of the layer.
+    fn forward(&self, x: &Array, pass: &mut Pass<'_>) -> Result<Array>;
+
+    /// See [`Model::can_take_back`].
+    fn can_take_back(&self) -> bool;
+}
+
+/// Takes it from the block with an index; `None` = that layer attends.
+pub type LoadMixer = dyn Fn(&At<'_, '_>, usize) -> LoadResult<Option<Box<dyn Mixer>>>;
+
+/// What the window of a layer that does not see everything means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Local {
+    /// It moves with the query.
+    Sliding,
+    /// Positions are cut into chunks of that many.
+    Chunked,
 }
 
 /// One layer's own choices.
 #[derive(Clone)]
 pub struct Layer {
-    /// How far back it sees.
+    /// How far back it sees; `None` = all the way.
     pub window: Option<usize>,
+    /// In place of the recipe's.
+    pub attention: Option<Layout>,
     /// How it marks positions.
     pub rope: Rope,
     /// Which feed-forward part it has.
@@ -133,7 +161,8 @@ impl Norms {
 impl Layer {
     /// Dense layers of the given windows with one rotation.
     pub fn dense(windows: Vec<Option<usize>>, rope: &Rope) -> Vec<Self> {
-        windows.into_iter().map(|window| Self { window, rope: rope.clone(), mlp: MlpKind::Dense }).collect()
+        let layer = |window| Self { window, attention: None, rope: rope.clone(), mlp: MlpKind::Dense };
+        windows.into_iter().map(layer).collect()
     }
 }
 
@@ -149,6 +178,8 @@ impl Recipe {
             moe: None,
             norms: Norms::PRE,
             layers: Layer::dense(windows, rope),
+            recurrent: None,
+            local: Local::Sliding,
             scaling: Scaling::default(),
             dims,
         }
@@ -158,17 +189,32 @@ impl Recipe {
     pub fn load(self, weights: &Weights<'_>) -> LoadResult<Box<dyn Model>> {
         let layers = weights.root().at("model.layers");
         let blocks = (0..self.layers.len()).map(|layer_idx| Block::load(&layers.at(layer_idx), &self, layer_idx));
-        let blocks = blocks.collect::<LoadResult<_>>()?;
+        let blocks = blocks.collect::<LoadResult<Vec<Block>>>()?;
         let ends = Ends::load(weights, &self.dims, self.norms.kind)?;
-        let mut sizes = self.dims.sizes(self.layers.iter().map(|layer| layer.window).collect());
-        if let Some(mla) = self.mla {
-            sizes.n_kv_elements = self.layers.len() * mla.shape().head_dim as usize;
+        let attending = blocks.iter().zip(&self.layers).filter(|(block, _)| block.self_attn.mixer().is_none());
+        let mut sizes = self.dims.sizes(attending.map(|(_, layer)| layer.window).collect());
+        let n_attending = sizes.caches.len();
+        if let Some((mla, _)) = &self.mla {
+            let n_index = mla.index.map_or(0, |index| index.head_dim);
+            sizes.n_kv_elements = n_attending * (mla.shape().head_dim + n_index) as usize;
+        }
+        let caches = blocks.iter().zip(&self.layers).map(|(block, layer)| match block.self_attn.mixer() {
+            Some(_) => CacheKind::State,
+            None => CacheKind::from(layer.window),
+        });
+        sizes.caches = caches.collect();
+        if self.mla.as_ref().is_some_and(|(mla, _)| mla.index.is_some()) {
+            sizes.caches.extend(vec![CacheKind::Full; self.layers.len()]);
         }
         Ok(Box::new(Decoder { ends, blocks, sizes, scaling: self.scaling }))
     }
 
     fn shape(&self, layer: &Layer) -> AttentionShape {
-        AttentionShape { scale: self.scale, cap: self.cap, ..self.dims.attention(layer.window) }
+        let reach = match (layer.window, self.local) {
+            (Some(size), Local::Chunked) => Reach::Chunk(size),
+            (window, _) => window.into(),
+        };
+        AttentionShape { scale: self.scale, cap: self.cap, reach, ..self.dims.attention(None) }
     }
 }
 
@@ -186,6 +232,7 @@ struct Block {
 enum Attention {
     Grouped(Box<SelfAttention>),
     Latent(Box<Mla>),
+    Other(Box<dyn Mixer>),
 }
 
 impl Attention {
@@ -193,6 +240,14 @@ impl Attention {
         match self {
             Self::Grouped(attention) => attention.forward(x, pass),
             Self::Latent(attention) => attention.forward(x, pass),
+            Self::Other(mixer) => mixer.forward(x, pass),
+        }
+    }
+
+    fn mixer(&self) -> Option<&dyn Mixer> {
+        match self {
+            Self::Other(mixer) => Some(&**mixer),
+            _ => None,
         }
     }
 
@@ -200,7 +255,7 @@ impl Attention {
     fn forward_onto(&self, residual: &Array, x: &Array, pass: &mut Pass<'_>) -> Result<Array> {
         match self {
             Self::Grouped(attention) => attention.forward_onto(residual, x, pass),
-            Self::Latent(attention) => mx::add(residual, &attention.forward(x, pass)?),
+            Self::Latent(_) | Self::Other(_) => mx::add(residual, &self.forward(x, pass)?),
         }
     }
 }
@@ -215,12 +270,22 @@ impl Block {
         let Recipe { dims, norms, .. } = recipe;
         let layer = &recipe.layers[layer_idx];
         let norm = |name: Option<&str>| name.map(|name| dims.norm(&at.at(name), norms.kind)).transpose();
-        let self_attn = match recipe.mla {
-            Some(mla) => Attention::Latent(Box::new(Mla::load(&at.at("self_attn"), mla, layer_idx, &layer.rope)?)),
-            None => {
+        let mixer = recipe.recurrent.as_ref().map(|load| load(at, layer_idx)).transpose()?.flatten();
+        let self_attn = match (mixer, &recipe.mla) {
+            (Some(mixer), _) => Attention::Other(mixer),
+            (None, Some((mla, index_rope))) => {
+                let ropes = [&layer.rope, index_rope];
+                Attention::Latent(Box::new(Mla::load(&at.at("self_attn"), *mla, layer_idx, ropes)?))
+            }
+            (None, None) => {
                 let sdpa = Sdpa::new(recipe.shape(layer), layer_idx, at.kernels());
                 let at = at.at("self_attn");
-                Attention::Grouped(Box::new(SelfAttention::load(&at, recipe.attention, sdpa, &layer.rope)?))
+                Attention::Grouped(Box::new(SelfAttention::load(
+                    &at,
+                    layer.attention.unwrap_or(recipe.attention),
+                    sdpa,
+                    &layer.rope,
+                )?))
             }
         };
         let mlp = match (layer.mlp, &recipe.moe) {
@@ -266,7 +331,7 @@ impl Block {
     /// `x + y`, scaled where the family scales it.
     fn joined(&self, x: &Array, y: &Array) -> Result<Array> {
         match self.residual {
-            Some(factor) => add_in_range(x, &scaled(y, factor)?),
+            Some(factor) => add_in_range(x, &mx::scale(y, factor)?),
             None => add_in_range(x, y),
         }
     }
@@ -276,9 +341,9 @@ fn normed(norm: Option<&Norm>, x: &Array) -> Result<Array> {
     norm.map_or_else(|| Ok(x.clone()), |norm| norm.forward(x))
 }
 
-/// `x * factor` in the type of `x`.
-fn scaled(x: &Array, factor: f32) -> Result<Array> {
-    mx::multiply(x, &mx::cast(&mx::scalar(factor), x.dtype())?)
+/// `cap * tanh(x / cap)`.
+pub(super) fn capped(x: &Array, cap: f32) -> Result<Array> {
+    mx::scale(&mx::tanh(&mx::scale(x, 1.0 / cap)?)?, cap)
 }
 
 /// `x + y`, kept inside what f16 holds: some families' residual streams outgrow it.
@@ -307,12 +372,16 @@ impl Model for Decoder {
     fn hidden(&self, tokens: &Array, pass: &mut Pass<'_>) -> Result<Array> {
         let mut h = self.ends.embed(tokens)?;
         if let Some(factor) = self.scaling.embedding {
-            h = scaled(&h, factor)?;
+            h = mx::scale(&h, factor)?;
         }
         for block in &self.blocks {
             h = block.forward(&h, pass)?;
         }
         Ok(h)
+    }
+
+    fn can_take_back(&self) -> bool {
+        self.blocks.iter().filter_map(|block| block.self_attn.mixer()).all(Mixer::can_take_back)
     }
 
     fn logits(&self, hidden: &Array) -> Result<Array> {
@@ -321,7 +390,7 @@ impl Model for Decoder {
             logits = mx::divide(&logits, &mx::cast(&mx::scalar(divisor), logits.dtype())?)?;
         }
         match self.scaling.logits_cap {
-            Some(cap) => scaled(&mx::tanh(&scaled(&logits, 1.0 / cap)?)?, cap),
+            Some(cap) => capped(&logits, cap),
             None => Ok(logits),
         }
     }

@@ -80,7 +80,7 @@ impl Dims {
             n_kv_heads: self.n_kv_heads() as i32,
             head_dim: self.head_dim() as i32,
             scale: (self.head_dim() as f32).powf(-0.5),
-            window,
+            reach: window.into(),
             cap: None,
         }
     }
@@ -148,7 +148,8 @@ impl Ends {
         let embed_tokens = Embedding::load(&model.at("embed_tokens"), n_vocab, n_hidden)?;
         let norm = dims.norm(&model.at("norm"), kind)?;
         let lm_head = if weights.contains("lm_head.weight") {
-            Linear::load(&root, Shape { name: "lm_head", n_out: n_vocab, n_in: n_hidden, bias: Bias::Absent })?
+            let bias = Bias::from(weights.contains("lm_head.bias"));
+            Linear::load(&root, Shape { name: "lm_head", n_out: n_vocab, n_in: n_hidden, bias })?
         } else {
             embed_tokens.as_linear()?
         };

@@ -5,7 +5,9 @@ use crate::LoadResult;
 use crate::config::{ConfigFile, Limit};
 use crate::layers::linear::Bias;
 use crate::layers::mlp::Activation;
-use crate::layers::moe::{Glu, Groups, MoeLayout, RouterLayout, Scoring};
+use crate::layers::moe::{Glu, Groups, MoeLayout, RouterLayout, Scoring, Weighed};
+use crate::mx::{self, Cut};
+use crate::weights::Weights;
 
 /// Sizes of a layer's experts.
 pub struct Experts {
@@ -31,6 +33,7 @@ impl Experts {
             bias: Bias::Absent,
             scoring,
             correction: None,
+            scales: None,
             top_k,
             groups: None,
             is_normalised: false,
@@ -44,6 +47,7 @@ impl Experts {
             names: ["gate_proj", "up_proj", "down_proj"],
             bias: Bias::Absent,
             glu: Glu::Gated(Activation::Silu),
+            weighed: Weighed::Output,
             stacked: "switch_mlp",
             shared: None,
         })
@@ -61,6 +65,40 @@ pub fn groups(file: &ConfigFile, n_experts: usize, sizes: [usize; 3]) -> LoadRes
         return Err(file.error(&format!("{n_experts} experts do not make {n} groups of at least {n_best}")));
     }
     Ok(Some(Groups { n, top, n_best }))
+}
+
+/// How a checkpoint keeps the projections of all experts in one tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fused {
+    /// `[E, out, in]`.
+    OutIn,
+    /// `[E, in, out]`.
+    InOut,
+}
+
+/// Takes `experts.gate_up_proj`, gates before ups, and `experts.down_proj` apart into what MLX conversions keep below
+/// `stacked`.
+pub fn unfuse(weights: &Weights<'_>, stacked: &str, fused: Fused) -> LoadResult<()> {
+    weights.remake(|name, array| {
+        let Some((at, projection)) = name.rsplit_once(".experts.").filter(|_| array.ndim() == 3) else {
+            return Ok(None);
+        };
+        let parts = match projection {
+            "down_proj" => vec![("down_proj", array.clone())],
+            "gate_up_proj" => {
+                let axis = if fused == Fused::OutIn { 1 } else { 2 };
+                let n = array.dim(axis as i32);
+                let part = |start, stop| mx::slice(array, &[Cut { axis, start, stop }]);
+                vec![("gate_proj", part(0, n / 2)?), ("up_proj", part(n / 2, n)?)]
+            }
+            _ => return Ok(None),
+        };
+        let named = parts.into_iter().map(|(projection, array)| {
+            let array = if fused == Fused::InOut { mx::transpose_axes(&array, &[0, 2, 1])? } else { array };
+            Ok((format!("{at}.{stacked}.{projection}.weight"), mx::contiguous(&array)?))
+        });
+        named.collect::<mx::Result<_>>().map(Some)
+    })
 }
 
 /// Gives experts to the layers that `is_sparse` says.

@@ -54,26 +54,32 @@ impl Config {
     fn attention(&self, window: Option<usize>) -> AttentionShape {
         AttentionShape { scale: self.query_pre_attn_scalar.powf(-0.5), ..self.dims.attention(window) }
     }
+}
 
-    /// The rotation of global layers, and that of local ones.
-    fn ropes(&self, file: &ConfigFile, kernels: Kernels) -> LoadResult<[Rope; 2]> {
-        let all = &self.dims.rope;
-        // transformers 5 gives each kind of layer its own object.
-        let nested = |kind: &str| all.rope_parameters.as_ref().and_then(|parameters| parameters.get(kind)).cloned();
-        let global = RopeConfig {
-            rope_theta: all.rope_theta.or(Some(1_000_000.0)),
-            rope_parameters: nested("full_attention").or_else(|| all.rope_parameters.clone()),
-            ..all.clone()
-        };
-        let local = RopeConfig {
-            rope_theta: self.rope_local_base_freq.or(Some(10_000.0)),
-            rope_scaling: None,
-            rope_parameters: nested("sliding_attention").filter(Value::is_object),
-            ..all.clone()
-        };
-        let scale = self.attention(None).scale;
-        Ok([self.dims.rope_of(file, &global, kernels, scale)?, self.dims.rope_of(file, &local, kernels, scale)?])
-    }
+/// The rotation of global layers, and that of local ones, whose base is `local_base` where nothing else says; both carry the
+/// attention `scale` on the plain path.
+pub(super) fn ropes(
+    file: &ConfigFile,
+    dims: &Dims,
+    local_base: Option<f64>,
+    kernels: Kernels,
+    scale: f32,
+) -> LoadResult<[Rope; 2]> {
+    let all = &dims.rope;
+    // transformers 5 gives each kind of layer its own object.
+    let nested = |kind: &str| all.rope_parameters.as_ref().and_then(|parameters| parameters.get(kind)).cloned();
+    let global = RopeConfig {
+        rope_theta: all.rope_theta.or(Some(1_000_000.0)),
+        rope_parameters: nested("full_attention").or_else(|| all.rope_parameters.clone()),
+        ..all.clone()
+    };
+    let local = RopeConfig {
+        rope_theta: local_base.or(Some(10_000.0)),
+        rope_scaling: None,
+        rope_parameters: nested("sliding_attention").filter(Value::is_object),
+        ..all.clone()
+    };
+    Ok([dims.rope_of(file, &global, kernels, scale)?, dims.rope_of(file, &local, kernels, scale)?])
 }
 
 /// Builds the network.
@@ -93,12 +99,12 @@ pub(super) fn load(file: &ConfigFile, weights: &Weights<'_>) -> LoadResult<Box<d
     }
     // Checkpoints are tied unless they carry a projection; none says so in its configuration.
     sanitize(weights, config.tie_word_embeddings.filter(|_| !weights.contains("lm_head.weight")));
-    let [global, local] = config.ropes(file, weights.root().kernels())?;
+    let scale = config.attention(None).scale;
+    let [global, local] = ropes(file, &config.dims, config.rope_local_base_freq, weights.root().kernels(), scale)?;
     let is_sliding = |layer_idx: usize| !(layer_idx + 1).is_multiple_of(config.sliding_window_pattern);
     let windows = windows(&config.dims, config.layer_types.as_deref(), Some(config.sliding_window), is_sliding);
     // The embedding's factor is rounded to bfloat16, which the checkpoints were trained with.
     let embedding = bf16::from_f32((config.dims.hidden_size as f32).sqrt()).to_f32();
-    let scale = config.attention(None).scale;
     let qk_norm = QkNorm { centre: Centre::One, ..QkNorm::per_head(config.dims.rms_norm_eps) };
     let mut recipe = Recipe::new(config.dims, windows, &global);
     for layer in recipe.layers.iter_mut().filter(|layer| layer.window.is_some()) {

@@ -30,6 +30,6 @@ pub(super) fn load(file: &ConfigFile, weights: &Weights<'_>) -> LoadResult<Box<d
     let beta = number("llama_4_scaling_beta").unwrap_or(0.0) as f32;
     let n_original = number("original_max_position_embeddings").unwrap_or(0.0) as usize;
     let mut recipe = Recipe::new(config.dims, windows, &rope);
-    recipe.attention.growth = (beta != 0.0 && n_original > 0).then_some(Growth { beta, n_original });
+    recipe.attention.growth = (beta != 0.0 && n_original > 0).then_some(Growth { beta, n_original, first: 0 });
     recipe.load(weights)
 }

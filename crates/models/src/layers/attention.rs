@@ -5,11 +5,19 @@ use std::ops::Range;
 use crate::cache::rotating::Held;
 use crate::cache::{Stored, Stretch};
 use crate::mx::{self, Array, Cut, Mask, Result};
-use crate::pass::{Pass, PassRow, Span};
+use crate::pass::{Pass, PassRow, Reach, Span};
 use crate::weights::Kernels;
+
+mod chosen;
+mod weights;
+
+pub use chosen::Chosen;
 
 /// Queries that the plain path scores at a time: bounds the score matrix and skips keys after the block.
 const N_QUERY_BLOCK: usize = 128;
+
+/// Scores from which on it pays to divide what has been weighed, and not each weight.
+const N_SCORES_MIN: usize = 4096;
 
 /// Sizes of a layer's attention.
 #[derive(Clone, Copy, Debug)]
@@ -22,8 +30,8 @@ pub struct AttentionShape {
     pub head_dim: i32,
     /// Multiplies the scores.
     pub scale: f32,
-    /// Positions a query sees, itself included; `None` = all.
-    pub window: Option<usize>,
+    /// How far back a query sees.
+    pub reach: Reach,
     /// Bounds the scores: `cap * tanh(score / cap)` (Gemma Team 2024); `None` = unbounded.
     pub cap: Option<f32>,
 }
@@ -81,27 +89,54 @@ impl Sdpa {
     ///
     /// All rows write before any reads: rows may share storage, and what has been read cannot be written in place.
     pub fn forward(&self, heads: &Heads, pass: &mut Pass<'_>) -> Result<Array> {
-        let AttentionShape { n_heads, n_kv_heads, .. } = self.shape;
+        let (queries, held) = self.append(heads, pass)?;
+        self.read(&queries, held, pass)
+    }
+
+    /// Attends to the keys and values that this layer's namesake, an earlier one, has appended in this pass: `[T, Hq, D]`
+    /// queries to `[T, Hq D]`.
+    pub fn forward_again(&self, queries: &Array, pass: &mut Pass<'_>) -> Result<Array> {
+        let held = (0..pass.n_rows()).map(|row_idx| {
+            let row = pass.row(row_idx);
+            row.cache.appended(self.layer_idx, row.len)
+        });
+        let held = held.collect::<Result<Vec<_>>>()?;
+        self.read(queries, held, pass)
+    }
+
+    /// The queries `[T, Hq, D]`, and per row what its cache gave for keys and values.
+    fn append(&self, heads: &Heads, pass: &mut Pass<'_>) -> Result<(Array, Vec<Option<Held>>)> {
+        let AttentionShape { n_heads, n_kv_heads, head_dim, .. } = self.shape;
         let part = |start, stop| mx::slice(&heads.qk, &[Cut { axis: 1, start, stop }]);
-        let queries = part(0, n_heads)?;
         let keys = part(n_heads, n_heads + n_kv_heads)?;
         let kv = match &heads.values {
             Some(values) => mx::concatenate(&[&keys, values], 1)?,
             None => keys,
         };
-        if kv.dim(0) as usize == pass.n_rows() {
-            return self.singles(&queries, &kv, pass);
-        }
+        let (n_tokens, n_stored) = (kv.dim(0), kv.dim(1));
+        let is_single = n_tokens as usize == pass.n_rows();
+        // One token a row: what is reshaped for all needs no transposing of each.
+        let kv = if is_single { mx::reshape(&kv, &[n_tokens * n_stored, 1, head_dim])? } else { kv };
         let mut held = Vec::with_capacity(pass.n_rows());
         for row_idx in 0..pass.n_rows() {
             let row = pass.row(row_idx);
-            let kv = mx::transpose_axes(&rows(&kv, row)?, &[1, 0, 2])?;
+            let kv = match is_single {
+                true => nth(&kv, row_idx, n_stored)?,
+                false => mx::transpose_axes(&rows(&kv, row)?, &[1, 0, 2])?,
+            };
             held.push(row.cache.append(self.layer_idx, &kv)?);
+        }
+        Ok((part(0, n_heads)?, held))
+    }
+
+    fn read(&self, queries: &Array, held: Vec<Option<Held>>, pass: &mut Pass<'_>) -> Result<Array> {
+        if queries.dim(0) as usize == pass.n_rows() {
+            return self.singles(queries, held, pass);
         }
         let mut outputs = Vec::with_capacity(pass.n_rows());
         for (row_idx, held) in held.into_iter().enumerate() {
             let row = pass.row(row_idx);
-            let queries = rows(&queries, row)?;
+            let queries = rows(queries, row)?;
             let offset = row.offset;
             let stretches = self.stretches(held, row)?;
             outputs.push(self.row(&queries, &stretches, offset, pass)?);
@@ -109,31 +144,17 @@ impl Sdpa {
         joined(&outputs, 0)
     }
 
-    /// One token a row: `[T, Hq, D]` queries and `[T, 2 Hk, D]` keys and values. A batch of short sequences costs what its
-    /// number of operations costs, so that views of all rows are made at once.
-    fn singles(&self, queries: &Array, kv: &Array, pass: &mut Pass<'_>) -> Result<Array> {
-        let AttentionShape { n_heads, n_kv_heads, head_dim, scale, window, cap } = self.shape;
-        let n_stored = kv.dim(1);
+    /// One token a row: `[T, Hq, D]` queries. A batch of short sequences costs what its number of operations costs, so that
+    /// views of all rows are made at once.
+    fn singles(&self, queries: &Array, held: Vec<Option<Held>>, pass: &mut Pass<'_>) -> Result<Array> {
+        let AttentionShape { n_heads, n_kv_heads, head_dim, scale, cap, .. } = self.shape;
         let n_rows = pass.n_rows() as i32;
         let is_fused = self.kernels == Kernels::Fused;
-        let nth = |array: &Array, row_idx: usize, n: i32| match n_rows {
-            1 => Ok(array.clone()),
-            _ => mx::slice(array, &[Cut { axis: 0, start: row_idx as i32 * n, stop: (row_idx as i32 + 1) * n }]),
-        };
-        let kv = mx::reshape(kv, &[n_rows * n_stored, 1, head_dim])?;
-        let mut held = Vec::with_capacity(pass.n_rows());
-        for row_idx in 0..pass.n_rows() {
-            held.push(pass.row(row_idx).cache.append(self.layer_idx, &nth(&kv, row_idx, n_stored)?)?);
-        }
         let by_key = mx::reshape(queries, &[n_rows * n_kv_heads, n_heads / n_kv_heads, head_dim])?;
         let by_row = mx::reshape(queries, &[n_rows, n_heads, 1, head_dim])?;
         let mut outputs = Vec::with_capacity(pass.n_rows());
         for (row_idx, held) in held.into_iter().enumerate() {
-            let row = pass.row(row_idx);
-            let stretches = self.stretches(held, row)?;
-            // The newest window of a rotating cache may be longer than what one query sees.
-            let first = window.map_or(0, |window| (row.offset + 1).saturating_sub(window));
-            assert!(stretches.first().is_some_and(|stretch| stretch.range.start >= first), "a window is too long");
+            let stretches = self.seen_by_one(held, pass.row(row_idx))?;
             let out = match if is_fused && cap.is_none() { whole(&stretches)? } else { None } {
                 Some((keys, values)) => {
                     let (keys, values) = (mx::expand_dims(&keys, 0)?, mx::expand_dims(&values, 0)?);
@@ -143,7 +164,7 @@ impl Sdpa {
                 None => {
                     let mut queries = nth(&by_key, row_idx, n_kv_heads)?;
                     if is_fused {
-                        queries = mx::multiply(&queries, &mx::cast(&mx::scalar(scale), queries.dtype())?)?;
+                        queries = mx::scale(&queries, scale)?;
                     }
                     self.attend(&queries, &stretches, None)?
                 }
@@ -154,6 +175,19 @@ impl Sdpa {
             outputs = outputs.iter().map(|out| mx::reshape(out, &[1, n_heads, 1, head_dim])).collect::<Result<_>>()?;
         }
         mx::reshape(&joined(&outputs, 0)?, &[n_rows, n_heads * head_dim])
+    }
+
+    /// What the one query of a row sees.
+    fn seen_by_one(&self, held: Option<Held>, row: &PassRow<'_>) -> Result<Vec<Stretch>> {
+        let mut stretches = self.stretches(held, row)?;
+        let first = self.shape.reach.first(row.offset);
+        if let Reach::Chunk(_) = self.shape.reach {
+            // The newest chunk is but a part of what is kept.
+            stretches = clip(&stretches, &(first..row.offset + 1))?;
+        }
+        // The newest window of a rotating cache may be longer than what one query sees.
+        assert!(stretches.first().is_some_and(|stretch| stretch.range.start >= first), "a window is too long");
+        Ok(stretches)
     }
 
     /// What a row's queries read.
@@ -173,7 +207,7 @@ impl Sdpa {
                 let start = stretches.first().map_or(0, |first| first.range.start);
                 return self.fused(queries, [&keys, &values], self.span(queries, offset, start), pass);
             }
-            let queries = mx::multiply(queries, &mx::cast(&mx::scalar(self.shape.scale), queries.dtype())?)?;
+            let queries = mx::scale(queries, self.shape.scale)?;
             return self.plain(&queries, stretches, offset, pass);
         }
         self.plain(queries, stretches, offset, pass)
@@ -181,7 +215,7 @@ impl Sdpa {
 
     fn span(&self, queries: &Array, offset: usize, k_start: usize) -> Span {
         let q_stop = offset + queries.dim(0) as usize;
-        Span { q_start: offset, q_stop, k_start, k_stop: q_stop, window: self.shape.window }
+        Span { q_start: offset, q_stop, k_start, k_stop: q_stop, reach: self.shape.reach }
     }
 
     /// `[L, Hq, D]` queries by MLX's own attention.
@@ -203,9 +237,20 @@ impl Sdpa {
         mx::reshape(&mx::transpose_axes(&out, &[0, 2, 1, 3])?, &[n_q, self.shape.n_heads * self.shape.head_dim])
     }
 
-    /// `[L, Hq, D]` queries by plain operations, some at a time; they carry the scale.
+    /// `[L, Hq, D]` queries by plain operations; they carry the scale.
     fn plain(&self, queries: &Array, stretches: &[Stretch], offset: usize, pass: &mut Pass<'_>) -> Result<Array> {
-        let AttentionShape { n_heads, n_kv_heads, head_dim, window, .. } = self.shape;
+        self.blocks(queries, stretches, offset, |span| (!span.is_full()).then(|| pass.hiding(span)).transpose())
+    }
+
+    /// `[L, Hq, D]` queries by plain operations, some at a time, each through its `mask`.
+    fn blocks(
+        &self,
+        queries: &Array,
+        stretches: &[Stretch],
+        offset: usize,
+        mut mask: impl FnMut(Span) -> Result<Option<Array>>,
+    ) -> Result<Array> {
+        let AttentionShape { n_heads, n_kv_heads, head_dim, reach, .. } = self.shape;
         let n_q = queries.dim(0) as usize;
         let group = n_heads / n_kv_heads;
         // [Hk, G, L, D]
@@ -215,45 +260,51 @@ impl Sdpa {
         let mut blocks = Vec::new();
         for first in (0..n_q).step_by(N_QUERY_BLOCK) {
             let last = (first + N_QUERY_BLOCK).min(n_q);
-            let visible = window.map_or(0, |window| (offset + first + 1).saturating_sub(window)).max(held);
+            let visible = reach.first(offset + first).max(held);
             let stop = offset + last;
-            let span = Span { q_start: offset + first, q_stop: stop, k_start: visible, k_stop: stop, window };
+            let span = Span { q_start: offset + first, q_stop: stop, k_start: visible, k_stop: stop, reach };
             let queries = mx::slice(&queries, &[Cut { axis: 2, start: first as i32, stop: last as i32 }])?;
             let n_block = (last - first) as i32;
             let queries = mx::reshape(&queries, &[n_kv_heads, group * n_block, head_dim])?;
             let seen = clip(stretches, &(visible..stop))?;
-            let mask = if span.is_full() { None } else { Some(pass.mask(span)) };
-            let out = self.attend(&queries, &seen, mask.as_ref())?;
+            let out = self.attend(&queries, &seen, mask(span)?.as_ref())?;
             let out = mx::reshape(&out, &[n_kv_heads, group, n_block, head_dim])?;
             blocks.push(mx::transpose_axes(&out, &[2, 0, 1, 3])?);
         }
         mx::reshape(&joined(&blocks, 0)?, &[n_q as i32, n_heads * head_dim])
     }
 
-    /// `[Hk, G L, D]` queries over all positions of the stretches; `mask` is `[L, S]`.
+    /// `[Hk, G L, D]` queries over all positions of the stretches; `mask`, `[L, S]`, is added to the scores.
     fn attend(&self, queries: &Array, stretches: &[Stretch], mask: Option<&Array>) -> Result<Array> {
         let scores = stretches.iter().map(|stretch| self.scores(queries, &stretch.keys)).collect::<Result<Vec<_>>>()?;
         let mut scores = joined(&scores, -1)?;
         if let Some(cap) = self.shape.cap {
-            let number = |value: f32| mx::cast(&mx::scalar(value), scores.dtype());
-            scores = mx::multiply(&mx::tanh(&mx::multiply(&scores, &number(1.0 / cap)?)?)?, &number(cap)?)?;
+            scores = mx::scale(&mx::tanh(&mx::scale(&scores, 1.0 / cap)?)?, cap)?;
         }
         if let Some(mask) = mask {
             let (n_kv_heads, n_rows, n_k) = (scores.dim(0), scores.dim(1), scores.dim(2));
             let n_q = mask.dim(0);
             let by_query = mx::reshape(&scores, &[n_kv_heads, n_rows / n_q, n_q, n_k])?;
-            let masked = mx::select(mask, &by_query, &mx::cast(&mx::scalar(f32::NEG_INFINITY), scores.dtype())?)?;
+            let masked = mx::add(&by_query, &mx::cast(mask, scores.dtype())?)?;
             scores = mx::reshape(&masked, &[n_kv_heads, n_rows, n_k])?;
         }
-        let probs = self.probabilities(&scores)?;
+        if self.kernels == Kernels::Fused || scores.size() < N_SCORES_MIN {
+            return self.weigh_all(&self.probabilities(&scores)?, stretches);
+        }
+        let (weights, sums) = self.weights(&scores)?;
+        mx::divide(&self.weigh_all(&weights, stretches)?, &sums)
+    }
+
+    /// `weights @ values` over all stretches.
+    fn weigh_all(&self, weights: &Array, stretches: &[Stretch]) -> Result<Array> {
         if let [stretch] = stretches {
-            return self.weigh(&probs, &stretch.values);
+            return self.weigh(weights, &stretch.values);
         }
         let mut sum: Option<Array> = None;
         let mut start = 0;
         for stretch in stretches {
             let stop = start + stretch.range.len() as i32;
-            let out = self.weigh(&mx::slice(&probs, &[Cut { axis: 2, start, stop }])?, &stretch.values)?;
+            let out = self.weigh(&mx::slice(weights, &[Cut { axis: 2, start, stop }])?, &stretch.values)?;
             start = stop;
             sum = Some(match sum {
                 Some(sum) => mx::add(&sum, &out)?,
@@ -261,18 +312,6 @@ impl Sdpa {
             });
         }
         sum.ok_or_else(|| mx::Error { what: "attention over no positions".into() })
-    }
-
-    /// `[Hk, G L, S]` scores to weights.
-    fn probabilities(&self, scores: &Array) -> Result<Array> {
-        let Some(sinks) = &self.sinks else { return mx::softmax(scores, -1) };
-        let AttentionShape { n_heads, n_kv_heads, .. } = self.shape;
-        let (group, n_rows, n_k) = (n_heads / n_kv_heads, scores.dim(1), scores.dim(2));
-        let sinks = mx::reshape(&mx::cast(sinks, scores.dtype())?, &[n_kv_heads, group, 1])?;
-        let sinks = mx::broadcast_to(&sinks, &[n_kv_heads, group, n_rows / group])?;
-        let sinks = mx::reshape(&sinks, &[n_kv_heads, n_rows, 1])?;
-        let probs = mx::softmax(&mx::concatenate(&[scores, &sinks], -1)?, -1)?;
-        mx::slice(&probs, &[Cut { axis: 2, start: 0, stop: n_k }])
     }
 
     /// `queries @ keys^T`.
@@ -294,6 +333,15 @@ impl Sdpa {
             (Stored::Packed(values), Kernels::Plain) => mx::matmul(probs, &mx::dequantize(values, probs.dtype())?),
         }
     }
+}
+
+/// The `n` entries of row `row_idx`; the array itself when it has no more.
+fn nth(array: &Array, row_idx: usize, n: i32) -> Result<Array> {
+    if array.dim(0) == n {
+        return Ok(array.clone());
+    }
+    let start = row_idx as i32 * n;
+    mx::slice(array, &[Cut { axis: 0, start, stop: start + n }])
 }
 
 /// A row's part of `[T, ..]`.

@@ -6,11 +6,11 @@ use super::{AttentionShape, Heads, Sdpa};
 use crate::cache::{KvQuantization, Layout, SequenceCache, Stored};
 use crate::fixtures::uniforms;
 use crate::mx::{self, Array, Dtype};
-use crate::pass::{Pass, PassRow};
+use crate::pass::{Pass, PassRow, Reach};
 use crate::weights::Kernels;
 
 const SHAPE: AttentionShape =
-    AttentionShape { n_heads: 4, n_kv_heads: 2, head_dim: 64, scale: 0.125, window: None, cap: None };
+    AttentionShape { n_heads: 4, n_kv_heads: 2, head_dim: 64, scale: 0.125, reach: Reach::All, cap: None };
 
 fn random(name: &str, shape: &[i32]) -> Vec<f32> {
     uniforms(name).take(shape.iter().product::<i32>() as usize).map(|u| u * 2.0 - 1.0).collect()
@@ -20,6 +20,8 @@ fn random(name: &str, shape: &[i32]) -> Vec<f32> {
 struct Rows {
     caches: Vec<SequenceCache>,
     lens: Vec<usize>,
+    /// One a query head.
+    sinks: Option<[f32; 4]>,
 }
 
 impl Rows {
@@ -38,10 +40,15 @@ impl Rows {
         let rows = self.caches.iter_mut().zip(&self.lens).map(|(cache, &len)| {
             let offset = cache.n_positions();
             start += len;
-            PassRow { start: start - len, len, offset, n_total: offset + len, cache }
+            PassRow { start: start - len, len, offset, n_total: offset + len, n_sure: usize::MAX, cache }
         });
         let rows = rows.collect();
-        mx::to_f32(&Sdpa::new(SHAPE, 0, kernels).forward(&split, &mut Pass::new(rows)).unwrap()).unwrap()
+        let sdpa = Sdpa::new(SHAPE, 0, kernels);
+        let sdpa = match self.sinks {
+            Some(sinks) => sdpa.with_sinks(Array::from_slice(&sinks, &[4])),
+            None => sdpa,
+        };
+        mx::to_f32(&sdpa.forward(&split, &mut Pass::new(rows)).unwrap()).unwrap()
     }
 
     /// The last positions' attention, from what the caches hold.
@@ -63,7 +70,8 @@ impl Rows {
                     let at_key = |k: usize| ((head / 2) * n + k) * 64;
                     let dot = |k: usize| keys[at_key(k)..][..64].iter().zip(query).map(|(a, b)| a * b).sum::<f32>();
                     let weights: Vec<f32> = (0..=at).map(|k| (dot(k) * SHAPE.scale).exp()).collect();
-                    let total: f32 = weights.iter().sum();
+                    let sink = self.sinks.map_or(0.0, |sinks| sinks[head].exp());
+                    let total = weights.iter().sum::<f32>() + sink;
                     let weigh = |d: usize| (0..=at).map(|k| weights[k] * values[at_key(k) + d]).sum::<f32>() / total;
                     out.extend((0..64).map(weigh));
                 }
@@ -81,9 +89,9 @@ fn dense(stored: &Stored) -> Array {
     }
 }
 
-fn check(quantization: Option<KvQuantization>, kernels: Kernels) {
+fn check(quantization: Option<KvQuantization>, kernels: Kernels, sinks: Option<[f32; 4]>) {
     let layout = Layout::new(&[crate::cache::CacheKind::Full], quantization);
-    let mut trunk = Rows { caches: vec![SequenceCache::new(&layout)], lens: vec![40] };
+    let mut trunk = Rows { caches: vec![SequenceCache::new(&layout)], lens: vec![40], sinks };
     let mut worst = 0.0_f32;
     let mut step = |rows: &mut Rows, name: &str| {
         let n_tokens = rows.lens.iter().sum::<usize>() as i32;
@@ -95,7 +103,7 @@ fn check(quantization: Option<KvQuantization>, kernels: Kernels) {
     };
     step(&mut trunk, "trunk");
     let branch = |n: usize| SequenceCache::on(&layout, trunk.caches[0].pieces(&(0..n)));
-    let mut rows = Rows { caches: vec![branch(40), branch(17), SequenceCache::new(&layout)], lens: vec![] };
+    let mut rows = Rows { caches: vec![branch(40), branch(17), SequenceCache::new(&layout)], lens: vec![], sinks };
     for (i, lens) in [[1, 1, 1], [5, 1, 160], [1, 3, 1], [1, 1, 1]].into_iter().enumerate() {
         rows.lens = lens.to_vec();
         step(&mut rows, &format!("branches {i}"));
@@ -103,7 +111,7 @@ fn check(quantization: Option<KvQuantization>, kernels: Kernels) {
     // One that reads a branch's own tail behind the trunk's.
     let n = rows.caches[1].n_positions();
     let pieces = rows.caches[1].pieces(&(0..n - 1));
-    let mut twig = Rows { caches: vec![SequenceCache::on(&layout, pieces)], lens: vec![1] };
+    let mut twig = Rows { caches: vec![SequenceCache::on(&layout, pieces)], lens: vec![1], sinks };
     step(&mut twig, "twig");
     assert!(twig.caches[0].stretches(0).unwrap().len() > 2);
     assert!(worst < 2e-5, "{quantization:?} {kernels:?}: off by {worst}");
@@ -114,7 +122,9 @@ fn check(quantization: Option<KvQuantization>, kernels: Kernels) {
 fn attention_is_exact_over_pieces_and_packings() {
     let packed = |bits, min_length| Some(KvQuantization { bits, min_length });
     for quantization in [None, packed(8, 0), packed(4, 0), packed(8, 20), packed(4, 42)] {
-        check(quantization, Kernels::Plain);
-        check(quantization, Kernels::Fused);
+        for sinks in [None, Some([-1.0, 0.5, 2.0, 6.0])] {
+            check(quantization, Kernels::Plain, sinks);
+            check(quantization, Kernels::Fused, sinks);
+        }
     }
 }

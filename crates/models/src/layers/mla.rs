@@ -6,9 +6,15 @@ use crate::layers::attention::{AttentionShape, Heads, Sdpa};
 use crate::layers::linear::{Bias, Linear, Shape};
 use crate::layers::norm::{Centre, RmsNorm};
 use crate::layers::rope::Rope;
+use crate::layers::self_attention::Growth;
 use crate::mx::{self, Array, Cut, Packed, Result};
-use crate::pass::Pass;
+use crate::pass::{Pass, Reach};
 use crate::weights::{At, Kernels, Matrix};
+
+mod indexer;
+
+pub use indexer::IndexLayout;
+use indexer::Indexer;
 
 /// Sizes of the parts.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +39,10 @@ pub struct MlaLayout {
     pub eps: f32,
     /// Multiplies the scores.
     pub scale: f32,
+    /// Longer queries at later positions; `None` = the same everywhere.
+    pub growth: Option<Growth>,
+    /// What picks the positions that are read, from the vectors that queries come from; `None` = all are.
+    pub index: Option<IndexLayout>,
 }
 
 impl MlaLayout {
@@ -43,7 +53,7 @@ impl MlaLayout {
             n_kv_heads: 1,
             head_dim: self.kv_lora_rank + self.qk_rope_head_dim,
             scale: self.scale,
-            window: None,
+            reach: Reach::All,
             cap: None,
         }
     }
@@ -60,8 +70,11 @@ pub struct Mla {
     /// `[H, v, kv_lora]`: out of it.
     unembed_out: PerHead,
     rope: Rope,
+    indexer: Option<Indexer>,
     sdpa: Sdpa,
     kernels: Kernels,
+    /// To one number a head, whose sigmoid weighs what it attended (Qiu et al. 2025).
+    g_proj: Option<Linear>,
     o_proj: Linear,
 }
 
@@ -78,8 +91,8 @@ enum PerHead {
 }
 
 impl Mla {
-    /// Takes the projections; `rope` rotates the rotated part.
-    pub fn load(at: &At<'_, '_>, layout: MlaLayout, layer_idx: usize, rope: &Rope) -> LoadResult<Self> {
+    /// Takes the projections, `g_proj` where the checkpoint has it; `ropes` rotate the rotated part of heads, and that of an indexer's.
+    pub fn load(at: &At<'_, '_>, layout: MlaLayout, layer_idx: usize, ropes: [&Rope; 2]) -> LoadResult<Self> {
         let MlaLayout { n_hidden, n_heads, kv_lora_rank, qk_rope_head_dim, v_head_dim, bias, .. } = layout;
         let linear = |name, n_out, n_in, bias| Linear::load(at, Shape { name, n_out, n_in, bias });
         let norm = |name: &str, n| RmsNorm::load(&at.at(name), n, layout.eps, Centre::Zero);
@@ -93,6 +106,12 @@ impl Mla {
             },
         };
         let [embed_q, unembed_out] = heads(at, &layout)?;
+        let [rope, index_rope] = ropes;
+        let indexer = layout.index.map(|index| {
+            let n_in = [layout.q_lora_rank.unwrap_or(n_hidden), n_hidden];
+            Indexer::load(&at.at("indexer"), index, n_in, layer_idx, index_rope)
+        });
+        let g_proj = at.has("g_proj.weight").then(|| linear("g_proj", n_heads, n_hidden, Bias::Absent)).transpose()?;
         Ok(Self {
             queries,
             kv_a_proj_with_mqa: linear("kv_a_proj_with_mqa", kv_lora_rank + qk_rope_head_dim, n_hidden, bias)?,
@@ -100,8 +119,10 @@ impl Mla {
             embed_q,
             unembed_out,
             rope: rope.clone(),
+            indexer: indexer.transpose()?,
             sdpa: Sdpa::new(layout.shape(), layer_idx, at.kernels()),
             kernels: at.kernels(),
+            g_proj,
             o_proj: linear("o_proj", n_hidden, n_heads * v_head_dim, bias)?,
             layout,
         })
@@ -113,7 +134,8 @@ impl Mla {
         let t = x.dim(0);
         let part = |array: &Array, axis, start, stop| mx::slice(array, &[Cut { axis, start, stop }]);
         let n_query = qk_nope_head_dim + qk_rope_head_dim;
-        let queries = mx::reshape(&self.queries.forward(x)?, &[t, n_heads, n_query])?;
+        let (queries, small) = self.queries.forward(x)?;
+        let queries = mx::reshape(&queries, &[t, n_heads, n_query])?;
         let compressed = self.kv_a_proj_with_mqa.forward(x)?;
         let latent = self.kv_a_layernorm.forward(&part(&compressed, 1, 0, kv_lora_rank)?)?;
         let key = part(&compressed, 1, kv_lora_rank, kv_lora_rank + qk_rope_head_dim)?;
@@ -123,24 +145,38 @@ impl Mla {
         let embedded = self.embed_q.forward(&part(&queries, 2, 0, qk_nope_head_dim)?)?;
         let mut queries = mx::concatenate(&[&embedded, &part(&rotated, 1, 0, n_heads)?], 2)?;
         if self.kernels == Kernels::Plain {
-            queries = mx::multiply(&queries, &mx::cast(&mx::scalar(self.layout.scale), queries.dtype())?)?;
+            queries = mx::scale(&queries, self.layout.scale)?;
+        }
+        if let Some(growth) = &self.layout.growth {
+            queries = growth.apply(&queries, n_heads, pass)?;
         }
         let latent = mx::reshape(&latent, &[t, 1, kv_lora_rank])?;
         let key = mx::concatenate(&[&latent, &part(&rotated, 1, n_heads, n_heads + 1)?], 2)?;
         let heads = Heads { qk: mx::concatenate(&[&queries, &key], 1)?, values: None };
-        let out = self.sdpa.forward(&heads, pass)?;
+        let out = match &self.indexer {
+            Some(indexer) => {
+                let chosen = indexer.choose(x, &small, pass)?;
+                self.sdpa.forward_chosen(&heads, &chosen, pass)?
+            }
+            None => self.sdpa.forward(&heads, pass)?,
+        };
         let out = mx::reshape(&out, &[t, n_heads, kv_lora_rank + qk_rope_head_dim])?;
-        let out = self.unembed_out.forward(&part(&out, 2, 0, kv_lora_rank)?)?;
+        let mut out = self.unembed_out.forward(&part(&out, 2, 0, kv_lora_rank)?)?;
+        if let Some(g_proj) = &self.g_proj {
+            out = mx::multiply(&out, &mx::expand_dims(&mx::sigmoid(&g_proj.forward(x)?)?, 2)?)?;
+        }
         self.o_proj.forward(&mx::reshape(&out, &[t, n_heads * v_head_dim])?)
     }
 }
 
 impl Queries {
-    fn forward(&self, x: &Array) -> Result<Array> {
+    /// The queries, and what they come from.
+    fn forward(&self, x: &Array) -> Result<(Array, Array)> {
         match self {
-            Self::Direct(q_proj) => q_proj.forward(x),
+            Self::Direct(q_proj) => Ok((q_proj.forward(x)?, x.clone())),
             Self::Latent { q_a_proj, q_a_layernorm, q_b_proj } => {
-                q_b_proj.forward(&q_a_layernorm.forward(&q_a_proj.forward(x)?)?)
+                let small = q_a_layernorm.forward(&q_a_proj.forward(x)?)?;
+                Ok((q_b_proj.forward(&small)?, small))
             }
         }
     }

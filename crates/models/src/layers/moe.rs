@@ -30,10 +30,21 @@ pub struct MoeLayout {
     pub bias: Bias,
     /// From gate and up to one.
     pub glu: Glu,
+    /// What an expert's weight multiplies.
+    pub weighed: Weighed,
     /// Name of what holds all experts' projections.
     pub stacked: &'static str,
     /// The part that every token takes; `None` = there is none.
     pub shared: Option<Shared>,
+}
+
+/// What an expert's weight multiplies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weighed {
+    /// What it made.
+    Output,
+    /// What it is given; a token takes one expert (Meta 2025).
+    Input,
 }
 
 /// How an expert's gate and up projections become one.
@@ -65,6 +76,7 @@ pub struct Shared {
 pub struct Moe {
     router: Router,
     experts: Experts,
+    weighed: Weighed,
     shared: Option<(GatedMlp, Option<Linear>)>,
 }
 
@@ -82,16 +94,27 @@ impl Moe {
         Ok(Self {
             router: Router::load(&at, [n_hidden, layout.n_experts as i32], layout.router)?,
             experts: Experts::load(&at, n_hidden, layout)?,
+            weighed: layout.weighed,
             shared: shared.transpose()?,
         })
     }
 
     /// `[T, hidden]` to `[T, hidden]`.
     pub fn forward(&self, x: &Array) -> Result<Array> {
-        let picked = self.router.pick(x)?;
-        let y = self.experts.forward(x, &picked.experts)?; // [T, K, hidden]
-        let weights = mx::cast(&mx::expand_dims(&picked.weights, -1)?, y.dtype())?;
-        let y = mx::sum(&mx::multiply(&y, &weights)?, 1)?;
+        self.forward_by(x, x)
+    }
+
+    /// The same with experts picked by `by`, `[T, hidden]`.
+    pub fn forward_by(&self, by: &Array, x: &Array) -> Result<Array> {
+        let picked = self.router.pick(by)?;
+        let weights = mx::cast(&picked.weights, x.dtype())?;
+        let y = match self.weighed {
+            Weighed::Input => self.experts.forward(&mx::multiply(x, &weights)?, &picked.experts)?,
+            Weighed::Output => {
+                let y = self.experts.forward(x, &picked.experts)?; // [T, K, hidden]
+                mx::sum(&mx::multiply(&y, &mx::expand_dims(&weights, -1)?)?, 1)?
+            }
+        };
         let y = mx::reshape(&y, &[x.dim(0), x.dim(1)])?;
         match &self.shared {
             None => Ok(y),
@@ -117,7 +140,7 @@ impl Glu {
                 let number = |value: f32| mx::cast(&mx::scalar(value), gate.dtype());
                 let gate = mx::minimum(gate, &number(limit)?)?;
                 let up = mx::maximum(&mx::minimum(up, &number(limit)?)?, &number(-limit)?)?;
-                let glu = mx::multiply(&gate, &mx::sigmoid(&mx::multiply(&gate, &number(alpha)?)?)?)?;
+                let glu = mx::gated(&gate, &mx::multiply(&gate, &number(alpha)?)?)?;
                 mx::multiply(&glu, &mx::add(&up, &number(1.0)?)?)
             }
         }

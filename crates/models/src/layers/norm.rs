@@ -12,6 +12,8 @@ pub enum Centre {
     Zero,
     /// `1 + w`, as Gemma stores it.
     One,
+    /// Nothing: none is stored.
+    Unweighted,
 }
 
 /// Which norm a family has.
@@ -68,38 +70,45 @@ pub struct RmsNorm {
     kernels: Kernels,
     /// `[N]`; for `Kernels::Plain` times `sqrt(N)`, which spares dividing the sum by `N`.
     weight: Array,
+    is_weighted: bool,
     eps: f32,
     /// `[1, 1]`, `N * eps`.
     eps_sum: Array,
 }
 
 impl RmsNorm {
-    /// Takes `weight`, `[n]`.
+    /// Takes `weight`, `[n]`, where there is one.
     pub fn load(at: &At<'_, '_>, n: i32, eps: f32, centre: Centre) -> LoadResult<Self> {
-        let stored = at.tensor("weight", &[n])?;
         let weight = match centre {
-            Centre::Zero => stored,
+            Centre::Zero => at.tensor("weight", &[n])?,
             Centre::One => {
-                let dtype = stored.dtype();
-                mx::cast(&mx::add(&stored, &mx::scalar(1.0))?, dtype)?
+                let stored = at.tensor("weight", &[n])?;
+                mx::cast(&mx::add(&stored, &mx::scalar(1.0))?, stored.dtype())?
             }
+            Centre::Unweighted => Array::from_slice(&vec![1.0_f32; n.max(0) as usize], &[n]),
         };
-        Ok(Self::new(&weight, eps, at.kernels())?)
+        Ok(Self { is_weighted: centre != Centre::Unweighted, ..Self::new(&weight, eps, at.kernels())? })
     }
 
-    fn new(weight: &Array, eps: f32, kernels: Kernels) -> Result<Self> {
+    /// The same weight for all `n` elements.
+    pub fn constant(weight: f32, n: i32, eps: f32, kernels: Kernels) -> Result<Self> {
+        Self::new(&Array::from_slice(&vec![weight; n as usize], &[n]), eps, kernels)
+    }
+
+    /// A norm with a weight `[N]` of its own.
+    pub fn new(weight: &Array, eps: f32, kernels: Kernels) -> Result<Self> {
         let n = weight.shape().last().copied().unwrap_or(1) as f32;
         let weight = match kernels {
             Kernels::Fused => weight.clone(),
             Kernels::Plain => mx::multiply(weight, &mx::scalar(n.sqrt()))?,
         };
-        Ok(Self { kernels, weight, eps, eps_sum: Array::from_slice(&[n * eps], &[1, 1]) })
+        Ok(Self { kernels, weight, is_weighted: true, eps, eps_sum: Array::from_slice(&[n * eps], &[1, 1]) })
     }
 
     /// Norms over the last axis of `[.., N]`.
     pub fn forward(&self, x: &Array) -> Result<Array> {
         match self.kernels {
-            Kernels::Fused => mx::rms_norm(x, &self.weight, self.eps),
+            Kernels::Fused => mx::rms_norm(x, self.is_weighted.then_some(&self.weight), self.eps),
             Kernels::Plain => self.forward_with(x, &self.weight),
         }
     }

@@ -43,6 +43,15 @@ impl RopeConfig {
         let parameters = self.rope_parameters.as_ref();
         parameters.and_then(|parameters| parameters.get("rope_theta")).and_then(Value::as_f64).or(self.rope_theta)
     }
+
+    /// What yarn multiplies the scores of latent attention by: the square of its factor for all elements (DeepSeek-AI 2024).
+    pub fn stretch(&self) -> f32 {
+        let scaling = self.rope_parameters.as_ref().or(self.rope_scaling.as_ref());
+        let number = |name: &str| scaling?.get(name)?.as_f64();
+        let (factor, all) = (number("factor").unwrap_or(1.0), number("mscale_all_dim").unwrap_or(0.0));
+        let mscale = if factor > 1.0 && all != 0.0 { 0.1 * all * factor.ln() + 1.0 } else { 1.0 };
+        (mscale * mscale) as f32
+    }
 }
 
 /// A rotation for heads of one size, shared by the layers that use it.

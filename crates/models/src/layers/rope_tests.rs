@@ -38,6 +38,7 @@ fn error(case: &Case, input: &Array, kernels: Kernels, n_rows: usize) -> f32 {
         len,
         offset: case.offset,
         n_total: case.offset + len,
+        n_sure: usize::MAX,
         cache,
     });
     let out = rope.forward(&heads, &mut Pass::new(rows.collect())).unwrap();

@@ -1,12 +1,12 @@
 //! Attention with its projections, as most decoders have it.
 
 use crate::LoadResult;
-use crate::layers::attention::{AttentionShape, Sdpa};
+use crate::layers::attention::{AttentionShape, Heads, Sdpa};
 use crate::layers::linear::{Bias, Linear, Shape};
 use crate::layers::mlp::Inward;
 use crate::layers::norm::{Centre, HeadNorm, HeadsNorm, RmsNorm};
 use crate::layers::rope::Rope;
-use crate::mx::{self, Array, Result};
+use crate::mx::{self, Array, Cut, Result};
 use crate::pass::Pass;
 use crate::weights::At;
 
@@ -23,10 +23,25 @@ pub struct Layout {
     pub qk_norm: Option<QkNorm>,
     /// How the checkpoint keeps the query, key and value projections.
     pub inward: Inward,
+    /// Where keys and values come from.
+    pub source: Source,
+    /// Added under the root of a norm of values that has no weight; `None` = there is no such norm.
+    pub value_norm: Option<f32>,
     /// Longer queries at later positions; `None` = the same everywhere.
     pub growth: Option<Growth>,
     /// Whether queries may turn to a key without a value, whose scores are `sinks`.
     pub sinks: Sinks,
+    /// Whether what is attended goes through a gate.
+    pub gate: Gate,
+}
+
+/// Whether a layer weighs what its heads attended, element by element (Qiu et al. 2025).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gate {
+    /// No.
+    Absent,
+    /// By the sigmoid of `gate_proj`, `[Hq D, hidden]`.
+    Present,
 }
 
 /// Whether a layer has attention sinks.
@@ -38,13 +53,27 @@ pub enum Sinks {
     Present,
 }
 
-/// Queries at position `p` are multiplied by `1 + beta ln(1 + floor(p / n_original))` (Meta 2025, Mistral AI 2025).
+/// Where a layer's keys and values come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A projection each.
+    Own,
+    /// One projection for both; values go without the norm and the rotation of keys.
+    Keys,
+    /// An earlier layer has them already.
+    Earlier,
+}
+
+/// Queries at position `p`, counted from `first`, are multiplied by `1 + beta ln(1 + floor(p / n_original))` (Meta 2025,
+/// Mistral AI 2025).
 #[derive(Clone, Copy, Debug)]
 pub struct Growth {
     /// How much.
     pub beta: f32,
     /// Positions that are left as they are.
     pub n_original: usize,
+    /// What the first position counts as.
+    pub first: usize,
 }
 
 /// Norms of queries and keys.
@@ -88,16 +117,23 @@ impl Layout {
             o_bias: Bias::Absent,
             qk_norm: None,
             inward: Inward::Apart,
+            source: Source::Own,
+            value_norm: None,
             growth: None,
             sinks: Sinks::Absent,
+            gate: Gate::Absent,
         }
     }
 }
 
 /// `o_proj(attention(rope(norm(qkv_proj(x)))))`.
 pub struct SelfAttention {
+    /// Queries, keys, values and, where there is one, the gate.
     qkv_proj: Linear,
+    gate: Gate,
     qk_norm: Option<Norm>,
+    source: Source,
+    value_norm: Option<RmsNorm>,
     rope: Rope,
     growth: Option<Growth>,
     sdpa: Sdpa,
@@ -107,27 +143,24 @@ pub struct SelfAttention {
 impl SelfAttention {
     /// Takes `q_proj`, `k_proj` and `v_proj`, or `qkv_proj`; `o_proj`; and, where the layout has them, `q_norm` and `k_norm`.
     pub fn load(at: &At<'_, '_>, layout: Layout, sdpa: Sdpa, rope: &Rope) -> LoadResult<Self> {
-        let Layout { n_hidden, qkv_bias, o_bias, qk_norm, inward, growth, sinks } = layout;
+        let Layout { n_hidden, qk_norm, source, growth, gate, .. } = layout;
         let shape = *sdpa.shape();
-        let [q, k, v] = shape.n_rows();
-        let matrix = |name, n_out| Shape { name, n_out, n_in: n_hidden, bias: qkv_bias };
-        let qkv_proj = match inward {
-            Inward::Apart => {
-                Linear::load_stacked(at, &[matrix("q_proj", q), matrix("k_proj", k), matrix("v_proj", v)])?
-            }
-            Inward::Joined => Linear::load(at, matrix("qkv_proj", q + k + v))?,
-        };
-        let sdpa = match sinks {
+        let value_norm = layout.value_norm.map(|eps| RmsNorm::load(at, shape.head_dim, eps, Centre::Unweighted));
+        let sdpa = match layout.sinks {
             Sinks::Present => sdpa.with_sinks(at.tensor("sinks", &[shape.n_heads])?),
             Sinks::Absent => sdpa,
         };
+        let [q, ..] = shape.n_rows();
         Ok(Self {
-            qkv_proj,
-            qk_norm: qk_norm.map(|kind| Norm::load(at, kind, shape)).transpose()?,
+            qkv_proj: layout.projection(at, shape)?,
+            gate,
+            qk_norm: qk_norm.map(|kind| Norm::load(at, (kind, source), shape)).transpose()?,
+            source,
+            value_norm: value_norm.transpose()?,
             rope: rope.clone(),
             growth,
             sdpa,
-            o_proj: Linear::load(at, Shape { name: "o_proj", n_out: n_hidden, n_in: q, bias: o_bias })?,
+            o_proj: Linear::load(at, Shape { name: "o_proj", n_out: n_hidden, n_in: q, bias: layout.o_bias })?,
         })
     }
 
@@ -142,7 +175,12 @@ impl SelfAttention {
     }
 
     fn attend(&self, x: &Array, pass: &mut Pass<'_>) -> Result<Array> {
-        let mut heads = self.sdpa.shape().split(&self.qkv_proj.forward(x)?)?;
+        let projected = self.qkv_proj.forward(x)?;
+        let (projected, gate) = self.gate(projected)?;
+        let mut heads = self.split(&projected)?;
+        if let (Some(norm), Some(values)) = (&self.value_norm, &mut heads.values) {
+            *values = norm.forward(values)?;
+        }
         if let Some(norm) = &self.qk_norm {
             heads.qk = norm.forward(&heads.qk)?;
         }
@@ -150,14 +188,65 @@ impl SelfAttention {
         if let Some(growth) = &self.growth {
             heads.qk = growth.apply(&heads.qk, self.sdpa.shape().n_heads, pass)?;
         }
-        self.sdpa.forward(&heads, pass)
+        let out = match self.source {
+            Source::Earlier => self.sdpa.forward_again(&heads.qk, pass)?,
+            Source::Own | Source::Keys => self.sdpa.forward(&heads, pass)?,
+        };
+        match gate {
+            Some(gate) => mx::gated(&out, &gate),
+            None => Ok(out),
+        }
+    }
+
+    /// Parts what the projection gave and the gate, which comes last.
+    fn gate(&self, projected: Array) -> Result<(Array, Option<Array>)> {
+        if self.gate == Gate::Absent {
+            return Ok((projected, None));
+        }
+        let [q, k, v] = self.sdpa.shape().n_rows();
+        let part = |start, stop| mx::slice(&projected, &[Cut { axis: 1, start, stop }]);
+        Ok((part(0, q + k + v)?, Some(part(q + k + v, q + k + v + q)?)))
+    }
+
+    /// The heads of what the projection gave.
+    fn split(&self, projected: &Array) -> Result<Heads> {
+        let shape @ AttentionShape { n_heads, n_kv_heads, head_dim, .. } = *self.sdpa.shape();
+        if self.source == Source::Own {
+            return shape.split(projected);
+        }
+        let n = if self.source == Source::Keys { n_heads + n_kv_heads } else { n_heads };
+        let qk = mx::reshape(projected, &[projected.dim(0), n, head_dim])?;
+        let values = match self.source {
+            Source::Keys => Some(mx::slice(&qk, &[Cut { axis: 1, start: n_heads, stop: n }])?),
+            Source::Own | Source::Earlier => None,
+        };
+        Ok(Heads { qk, values })
+    }
+}
+
+impl Layout {
+    fn projection(&self, at: &At<'_, '_>, shape: AttentionShape) -> LoadResult<Linear> {
+        let [q, k, v] = shape.n_rows();
+        let matrix = |name, n_out| Shape { name, n_out, n_in: self.n_hidden, bias: self.qkv_bias };
+        if self.inward == Inward::Joined {
+            return Linear::load(at, matrix("qkv_proj", q + k + v));
+        }
+        let all = [matrix("q_proj", q), matrix("k_proj", k), matrix("v_proj", v)];
+        let n = match self.source {
+            Source::Own => 3,
+            Source::Keys => 2,
+            Source::Earlier => 1,
+        };
+        let gate = (self.gate == Gate::Present).then(|| matrix("gate_proj", q));
+        let shapes: Vec<_> = all[..n].iter().copied().chain(gate).collect();
+        Linear::load_stacked(at, &shapes)
     }
 }
 
 impl Growth {
     /// `[T, H, D]`, of which the first `n_queries` heads are queries.
-    fn apply(&self, heads: &Array, n_queries: i32, pass: &Pass<'_>) -> Result<Array> {
-        let positions = pass.positions();
+    pub fn apply(&self, heads: &Array, n_queries: i32, pass: &Pass<'_>) -> Result<Array> {
+        let positions = pass.positions().map(|position| position + self.first);
         if positions.clone().all(|position| position < self.n_original) {
             return Ok(heads.clone());
         }
@@ -174,15 +263,17 @@ impl Growth {
 
 /// Norms of queries and keys, loaded.
 enum Norm {
+    Queries(RmsNorm),
     Head(HeadNorm),
     Heads(HeadsNorm),
 }
 
 impl Norm {
-    fn load(at: &At<'_, '_>, kind: QkNorm, shape: AttentionShape) -> LoadResult<Self> {
+    fn load(at: &At<'_, '_>, (kind, source): (QkNorm, Source), shape: AttentionShape) -> LoadResult<Self> {
         let norm = |name: &str, n| RmsNorm::load(&at.at(name), n, kind.eps, kind.centre);
         let (d, [q, k, _]) = (shape.head_dim, shape.n_rows());
         Ok(match kind.span {
+            Span::Head if source == Source::Earlier => Self::Queries(norm("q_norm", d)?),
             Span::Head => {
                 Self::Head(HeadNorm::new(norm("q_norm", d)?, shape.n_heads, norm("k_norm", d)?, shape.n_kv_heads)?)
             }
@@ -192,6 +283,7 @@ impl Norm {
 
     fn forward(&self, heads: &Array) -> Result<Array> {
         match self {
+            Self::Queries(norm) => norm.forward(heads),
             Self::Head(norm) => norm.forward(heads),
             Self::Heads(norm) => norm.forward(heads),
         }

@@ -5,9 +5,12 @@ use mlx_sys as sys;
 use super::{Array, Result, op};
 
 /// RMS norm over the last axis (Zhang and Sennrich 2019), fused where the backend has a kernel.
-pub fn rms_norm(x: &Array, weight: &Array, eps: f32) -> Result<Array> {
-    // SAFETY: handles are valid for the call.
-    op(|out, s| unsafe { sys::mlx_fast_rms_norm(out, x.as_ptr(), weight.as_ptr(), eps, s) })
+pub fn rms_norm(x: &Array, weight: Option<&Array>, eps: f32) -> Result<Array> {
+    // SAFETY: handles are valid for the call; an empty handle stands for "none".
+    op(|out, s| unsafe {
+        let weight = weight.map_or(sys::mlx_array_new(), Array::as_ptr);
+        sys::mlx_fast_rms_norm(out, x.as_ptr(), weight, eps, s)
+    })
 }
 
 /// Which elements of a vector are rotated together.
@@ -18,6 +21,12 @@ pub enum Pairs {
     Halves,
     /// Element `2 i` with `2 i + 1` (Su et al. 2021; `rope_traditional`).
     Neighbours,
+}
+
+impl From<bool> for Pairs {
+    fn from(are_neighbours: bool) -> Self {
+        if are_neighbours { Self::Neighbours } else { Self::Halves }
+    }
 }
 
 impl Pairs {

@@ -4,17 +4,18 @@ use mlx_sys as sys;
 
 use super::{Array, Dtype, Error, NO_DTYPE, Result, op, with_vector};
 
-type Unary = unsafe extern "C" fn(*mut sys::mlx_array, sys::mlx_array, sys::mlx_stream) -> i32;
-type Binary = unsafe extern "C" fn(*mut sys::mlx_array, sys::mlx_array, sys::mlx_array, sys::mlx_stream) -> i32;
+pub(super) type Unary = unsafe extern "C" fn(*mut sys::mlx_array, sys::mlx_array, sys::mlx_stream) -> i32;
+pub(super) type Binary =
+    unsafe extern "C" fn(*mut sys::mlx_array, sys::mlx_array, sys::mlx_array, sys::mlx_stream) -> i32;
 type AlongAxis = unsafe extern "C" fn(*mut sys::mlx_array, sys::mlx_array, i32, sys::mlx_stream) -> i32;
-type Reduce = unsafe extern "C" fn(*mut sys::mlx_array, sys::mlx_array, i32, bool, sys::mlx_stream) -> i32;
+pub(super) type Reduce = unsafe extern "C" fn(*mut sys::mlx_array, sys::mlx_array, i32, bool, sys::mlx_stream) -> i32;
 
-fn unary(f: Unary, a: &Array) -> Result<Array> {
+pub(super) fn unary(f: Unary, a: &Array) -> Result<Array> {
     // SAFETY: handles are valid for the call.
     op(|out, s| unsafe { f(out, a.as_ptr(), s) })
 }
 
-fn binary(f: Binary, a: &Array, b: &Array) -> Result<Array> {
+pub(super) fn binary(f: Binary, a: &Array, b: &Array) -> Result<Array> {
     // SAFETY: handles are valid for the call.
     op(|out, s| unsafe { f(out, a.as_ptr(), b.as_ptr(), s) })
 }
@@ -24,7 +25,7 @@ fn along(f: AlongAxis, a: &Array, axis: i32) -> Result<Array> {
     op(|out, s| unsafe { f(out, a.as_ptr(), axis, s) })
 }
 
-fn reduce(f: Reduce, a: &Array, axis: i32, keep: bool) -> Result<Array> {
+pub(super) fn reduce(f: Reduce, a: &Array, axis: i32, keep: bool) -> Result<Array> {
     // SAFETY: handles are valid for the call.
     op(|out, s| unsafe { f(out, a.as_ptr(), axis, keep, s) })
 }
@@ -69,9 +70,9 @@ pub fn greater_equal(a: &Array, b: &Array) -> Result<Array> {
 pub fn bitwise_and(a: &Array, b: &Array) -> Result<Array> {
     binary(sys::mlx_bitwise_and, a, b)
 }
-/// `1 / (1 + e^-a)`.
-pub fn sigmoid(a: &Array) -> Result<Array> {
-    unary(sys::mlx_sigmoid, a)
+/// `log(e^a + e^b)`, broadcast.
+pub fn logaddexp(a: &Array, b: &Array) -> Result<Array> {
+    binary(sys::mlx_logaddexp, a, b)
 }
 /// Hyperbolic tangent.
 pub fn tanh(a: &Array) -> Result<Array> {
@@ -81,9 +82,17 @@ pub fn tanh(a: &Array) -> Result<Array> {
 pub fn erf(a: &Array) -> Result<Array> {
     unary(sys::mlx_erf, a)
 }
+/// Inverse of the error function.
+fn erfinv(a: &Array) -> Result<Array> {
+    unary(sys::mlx_erfinv, a)
+}
 /// `a * a`.
 pub fn square(a: &Array) -> Result<Array> {
     unary(sys::mlx_square, a)
+}
+/// Square root.
+pub fn sqrt(a: &Array) -> Result<Array> {
+    unary(sys::mlx_sqrt, a)
 }
 /// `1 / sqrt(a)`.
 pub fn rsqrt(a: &Array) -> Result<Array> {
@@ -125,10 +134,6 @@ pub fn logsumexp(a: &Array, axis: i32) -> Result<Array> {
 pub fn argmax(a: &Array, axis: i32) -> Result<Array> {
     reduce(sys::mlx_argmax_axis, a, axis, false)
 }
-/// Softmax along an axis; sums in f32 whatever the dtype.
-pub fn softmax(a: &Array, axis: i32) -> Result<Array> {
-    reduce(sys::mlx_softmax_axis, a, axis, true)
-}
 
 /// `condition ? a : b`, broadcast.
 pub fn select(condition: &Array, a: &Array, b: &Array) -> Result<Array> {
@@ -140,6 +145,13 @@ pub fn select(condition: &Array, a: &Array, b: &Array) -> Result<Array> {
 pub fn addmm(c: &Array, a: &Array, b: &Array) -> Result<Array> {
     // SAFETY: handles are valid for the call.
     op(|out, s| unsafe { sys::mlx_addmm(out, c.as_ptr(), a.as_ptr(), b.as_ptr(), 1.0, 1.0, s) })
+}
+
+/// `[B, S, C]` through a filter `[C, K, 1]` of its own for each of the `C` channels: `[B, S - K + 1, C]`.
+pub fn conv_channels(x: &Array, filters: &Array) -> Result<Array> {
+    let n_channels = x.dim(-1);
+    // SAFETY: handles are valid for the call.
+    op(|out, s| unsafe { sys::mlx_conv1d(out, x.as_ptr(), filters.as_ptr(), 1, 0, 1, n_channels, s) })
 }
 
 /// Running sum along an axis, the element itself included.
@@ -217,6 +229,17 @@ pub fn zeros(shape: &[i32], dtype: Dtype) -> Result<Array> {
 /// A 0-d constant.
 pub fn scalar(value: f32) -> Array {
     Array::from_f32(value)
+}
+
+/// How many standard deviations above the mean of a normal distribution the `part` of it lies below.
+pub fn deviations(part: f32) -> Result<f32> {
+    let at = super::to_f32(&erfinv(&scalar(2.0 * part - 1.0))?)?;
+    Ok(at.first().copied().unwrap_or_default() * std::f32::consts::SQRT_2)
+}
+
+/// `a * factor` in the type of `a`.
+pub fn scale(a: &Array, factor: f32) -> Result<Array> {
+    multiply(a, &cast(&scalar(factor), a.dtype())?)
 }
 
 /// A cut along one axis: positions `start..stop`.

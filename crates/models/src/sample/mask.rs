@@ -15,14 +15,14 @@ pub fn n_mask_words(n_vocab: usize) -> usize {
 
 /// `[N, V]` logits, minus infinity where a place's mask has no bit. Masks travel packed and are unpacked on the device.
 pub(super) fn apply(logits: &Array, places: &[Place<'_>]) -> Result<Array> {
-    if places.iter().all(|place| place.draw.mask.is_none()) {
+    if places.iter().all(|place| place.draw.mask().is_none()) {
         return Ok(logits.clone());
     }
     let n_vocab = logits.dim(-1);
     let (n_places, n_words) = (places.len() as i32, n_mask_words(n_vocab as usize));
     let mut words = Vec::with_capacity(places.len() * n_words);
     for place in places {
-        extend(&mut words, place.draw.mask.as_deref(), n_words);
+        extend(&mut words, place.draw.mask(), n_words);
     }
     let words = Array::from_slice(&words, &[n_places, n_words as i32, 1]);
     let bits: Vec<u32> = (0..N_WORD_BITS as u32).map(|bit| 1 << bit).collect();

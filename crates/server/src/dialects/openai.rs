@@ -3,6 +3,7 @@
 mod absent;
 pub mod chat;
 pub mod completions;
+mod dry;
 pub mod error;
 mod events;
 mod logprobs;
@@ -13,6 +14,7 @@ mod prompts;
 mod ranking;
 mod refused;
 mod responses;
+mod rules;
 mod stream;
 mod text_pieces;
 mod wire;

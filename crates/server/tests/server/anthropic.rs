@@ -234,11 +234,6 @@ fn errors_have_anthropics_shape() {
         (call(json!({ "tools": [{ "type": "web_search_20250305", "name": "w" }] })), (400, bad, "runs at its vendor")),
         (call(json!({ "tools": [{ "name": "w" }] })), (400, bad, "input_schema")),
         (call(json!({ "tool_choice": { "type": "tool", "name": "w" } })), (400, bad, "one of the tools")),
-        (call(json!({ "tools": [look()], "tool_choice": { "type": "any" } })), (400, bad, "cannot be forced yet")),
-        (
-            call(json!({ "output_config": { "format": { "type": "json_schema", "schema": {} } } })),
-            (400, bad, "`output_config.format`"),
-        ),
         (call(json!({ "thinking": { "type": "deep" } })), (400, bad, "thinking.type")),
         (call(json!({ "mcp_servers": [{ "url": "x" }] })), (400, bad, "mcp_servers")),
         (

@@ -97,6 +97,29 @@ fn length_inside_thinking_leaves_empty_content_that_is_not_null() {
 }
 
 #[test]
+fn thinking_ends_with_its_budget() {
+    let server = TestServer::start(Setup { template: Some(TEMPLATE), ..Setup::default() });
+    for extra in [
+        json!({ "thinking_budget": 9 }),
+        json!({ "reasoning_max_tokens": 9 }),
+        json!({ "thinking_token_budget": 9, "tools": [] }),
+        json!({ "thinking_budget": 9, "tool_choice": "required" }),
+    ] {
+        let mut extra = extra;
+        extra["enable_thinking"] = json!(true);
+        extra["max_tokens"] = json!(60);
+        let choice = server.post(PATH, &body(extra)).ok()["choices"][0].clone();
+        let reasoning = choice["message"]["reasoning_content"].as_str().unwrap_or("");
+        // A token is a byte: what is no UTF-8 shows as one character of three bytes, and may end late.
+        let has_answer = !choice["message"]["content"].as_str().unwrap_or("").is_empty()
+            || choice["message"]["tool_calls"].is_array();
+        assert!(reasoning.chars().count() <= 9 + 16 && has_answer, "{choice}");
+    }
+    let reply = server.post(PATH, &body(json!({ "thinking_budget": "much" })));
+    assert_eq!((reply.status, &reply.json()["error"]["param"]), (400, &json!("thinking_budget")));
+}
+
+#[test]
 fn stop_strings_count_in_the_answer_only() {
     let server = server("<think>one two</think>one two three");
     let (message, reason) = answer(&server, json!({ "stop": ["two"] }));

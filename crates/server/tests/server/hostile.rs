@@ -209,15 +209,10 @@ fn fields_that_cannot_be_used() {
 fn wishes_that_are_not_honoured() {
     let server = TestServer::hashing();
     let refused = [
-        json!({ "response_format": { "type": "json_object" } }),
-        json!({ "response_format": { "type": "json_schema", "json_schema": {} } }),
-        json!({ "tool_choice": "required" }),
-        json!({ "tool_choice": { "type": "function", "function": { "name": "x" } } }),
         json!({ "functions": [{ "name": "x" }] }),
         json!({ "mirostat": 2 }),
         json!({ "typical_p": 0.9 }),
         json!({ "top_n_sigma": 1.5 }),
-        json!({ "guided_regex": "a+" }),
         json!({ "min_tokens": 5 }),
         json!({ "modalities": ["text", "audio"] }),
         json!({ "skip_special_tokens": false }),

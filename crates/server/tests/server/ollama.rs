@@ -184,7 +184,6 @@ fn errors_have_ollamas_shape() {
         (call(json!({ "options": { "mirostat": 2 } })), 400, "options.mirostat"),
         (call(json!({ "keep_alive": "soon" })), 400, "\"soon\""),
         (call(json!({ "format": "xml" })), 400, "`format`"),
-        (call(json!({ "format": "json" })), 400, "`format` is not supported"),
         (call(json!({ "logprobs": true })), 400, "`logprobs`"),
         (call(json!({ "messages": [{ "role": "user", "content": "x".repeat(5000) }] })), 400, "holds 4096 tokens"),
         (Call::post(CHAT, &json!({ "model": "tiny", "keep_alive": 0 })), 400, "stop the server"),

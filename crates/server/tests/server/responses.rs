@@ -314,8 +314,6 @@ fn what_is_not_done_is_refused_by_name() {
         (json!({ "tool_choice": "required" }), 400, "invalid_value", "tool_choice"),
         (json!({ "tool_choice": { "type": "web_search" } }), 400, "unsupported_parameter", "tool_choice.type"),
         (json!({ "tool_choice": { "type": "function", "name": "x" } }), 400, "invalid_value", "tool_choice.name"),
-        (json!({ "text": { "format": { "type": "json_object" } } }), 400, "unsupported_parameter", "text.format"),
-        (json!({ "tools": [look()], "tool_choice": "required" }), 400, "unsupported_parameter", "tool_choice"),
         (json!({ "text": { "format": { "type": "xml" } } }), 400, "invalid_value", "text.format.type"),
         (json!({ "timeout": 0 }), 400, "invalid_value", "timeout"),
         (json!({ "model": "none" }), 404, "model_not_found", "model"),

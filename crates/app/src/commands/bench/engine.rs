@@ -8,11 +8,13 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use tokbar_engine::ModelInfo;
+use tokbar_chat::{AnswerForm, AnswerRules, TokenScope, Wish};
+use tokbar_engine::{MaskSource, ModelInfo};
 
 use crate::cli::EngineArgs;
 use crate::lifecycle::{self, Loaded};
 use crate::say;
+use measure::Pair;
 
 /// Loads the model, warms it up, measures and prints.
 pub fn run(args: &EngineArgs) -> Result<()> {
@@ -20,7 +22,8 @@ pub fn run(args: &EngineArgs) -> Result<()> {
     let loaded = lifecycle::load(&args.model)?;
     let load = started.elapsed();
     let workload = workload(args, loaded.engine.info())?;
-    let measured = measure_all(&loaded, &workload, args.runs);
+    let mask = mask(args, &loaded)?;
+    let measured = measure_all(&loaded, &workload, mask, args.runs);
     loaded.engine.shutdown();
     let report = report::Report::new(&workload, &measured?, load, peak_rss_bytes()?);
     if args.json {
@@ -31,9 +34,35 @@ pub fn run(args: &EngineArgs) -> Result<()> {
     Ok(())
 }
 
-fn measure_all(loaded: &Loaded, workload: &measure::Workload, n_runs: u16) -> Result<Vec<measure::Run>> {
-    measure::once(&loaded.engine, workload).context("the warm-up run failed")?;
-    (0..n_runs).map(|_| measure::once(&loaded.engine, workload)).collect()
+/// Runs the workload and, in turn with it, the one whose output is held to a form.
+fn measure_all(loaded: &Loaded, free: &measure::Workload, mask: Option<MaskSource>, n_runs: u16) -> Result<Vec<Pair>> {
+    let held = mask.map(|mask| measure::Workload { mask: Some(mask), ..free.clone() });
+    let pair = |run_idx: usize| {
+        let once = |workload, nth| measure::once(&loaded.engine, workload, nth);
+        let held = held.as_ref().map(|held| once(held, 2 * run_idx + 1)).transpose()?;
+        Ok(Pair { free: once(free, 2 * run_idx)?, held })
+    };
+    let warm_up: Result<Pair> = pair(0);
+    warm_up.context("the warm-up run failed")?;
+    (1..=usize::from(n_runs)).map(pair).collect()
+}
+
+/// What the output of every other run is held to. It may be as long as the run is: nothing ends it but its form.
+fn mask(args: &EngineArgs, loaded: &Loaded) -> Result<Option<MaskSource>> {
+    let form = match (&args.regex, &args.schema) {
+        (Some(pattern), _) => AnswerForm::Regex(pattern.clone()),
+        (None, Some(path)) => {
+            let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+            let schema = serde_json::from_str(&text).with_context(|| format!("{} is no JSON", path.display()))?;
+            AnswerForm::JsonSchema(schema)
+        }
+        (None, None) => return Ok(None),
+    };
+    let rules = AnswerRules { form: Some(form), ..AnswerRules::default() };
+    let scope = TokenScope { n_vocab: loaded.engine.info().n_vocab, ends: Vec::new() };
+    let guidance = loaded.text.guidance(&Wish { rules: &rules, tools: &[], prompt_tail: None }, &scope)?;
+    guidance.notices.iter().for_each(|notice| tracing::warn!("{notice}"));
+    Ok(tokbar_server::mask(&guidance))
 }
 
 /// Checks the sizes before anything of that size is made.
@@ -47,7 +76,7 @@ fn workload(args: &EngineArgs, info: &ModelInfo) -> Result<measure::Workload> {
         info.n_context
     );
     let prompt = given.unwrap_or_else(|| measure::made_up_prompt(n_prompt, info.n_vocab));
-    Ok(measure::Workload { prompt, n_output, n_streams: usize::from(args.streams) })
+    Ok(measure::Workload { prompt, n_output, n_streams: usize::from(args.streams), mask: None })
 }
 
 fn read_prompt(path: &Path) -> Result<Vec<u32>> {

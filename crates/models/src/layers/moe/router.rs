@@ -16,6 +16,8 @@ pub struct RouterLayout {
     pub scoring: Scoring,
     /// Name of a tensor of one number an expert that is added to the scores for picking only (Wang et al. 2024).
     pub correction: Option<&'static str>,
+    /// Name of a tensor of one factor an expert, which the weights of those picked are multiplied by.
+    pub scales: Option<&'static str>,
     /// Experts a token takes.
     pub top_k: usize,
     /// Experts in groups, of which a few are picked first; `None` = all are one group.
@@ -60,6 +62,7 @@ pub struct Picked {
 pub struct Router {
     gate: Linear,
     correction: Option<Array>,
+    scales: Option<Array>,
     layout: RouterLayout,
 }
 
@@ -69,7 +72,8 @@ impl Router {
         let [n_in, n_out] = sizes;
         let gate = Linear::load(at, Shape { name: layout.name, n_out, n_in, bias: layout.bias })?;
         let correction = layout.correction.map(|name| at.vector(name, n_out)).transpose()?;
-        Ok(Self { gate, correction, layout })
+        let scales = layout.scales.map(|name| at.vector(name, n_out)).transpose()?;
+        Ok(Self { gate, correction, scales, layout })
     }
 
     /// For `[T, hidden]`.
@@ -98,6 +102,9 @@ impl Router {
         }
         if layout.factor != 1.0 {
             weights = mx::multiply(&weights, &mx::scalar(layout.factor))?;
+        }
+        if let Some(scales) = &self.scales {
+            weights = mx::multiply(&weights, &mx::cast(&mx::take(scales, &experts, 0)?, Dtype::Float32)?)?;
         }
         Ok(Picked { experts, weights })
     }

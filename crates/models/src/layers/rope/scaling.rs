@@ -24,6 +24,7 @@ struct Params<'a> {
     config: &'a RopeConfig,
     object: Map<String, Value>,
     n_dims: usize,
+    head_dim: usize,
     theta: f64,
 }
 
@@ -33,7 +34,7 @@ impl Frequencies {
     pub(super) fn new(config: &RopeConfig, head_dim: usize) -> Result<Self, String> {
         let object = config.rope_parameters.as_ref().or(config.rope_scaling.as_ref()).and_then(Value::as_object);
         let object = object.cloned().unwrap_or_default();
-        let mut params = Params { config, object, n_dims: head_dim, theta: 0.0 };
+        let mut params = Params { config, object, n_dims: head_dim, head_dim, theta: 0.0 };
         params.theta = params.optional("rope_theta")?.or(config.rope_theta).unwrap_or(10_000.0);
         let partial = params.optional("partial_rotary_factor")?.or(config.partial_rotary_factor).unwrap_or(1.0);
         params.n_dims = (head_dim as f64 * partial) as usize;
@@ -50,7 +51,8 @@ impl Params<'_> {
     fn frequencies(&self) -> Result<Frequencies, String> {
         let kind = self.object.get("rope_type").or(self.object.get("type"));
         match kind.map_or(Some("default"), Value::as_str) {
-            Some("default") => Ok(plain(self.base())),
+            // Of text, all three parts of `mrope` have the same position (Wang et al. 2024).
+            Some("default" | "mrope") => Ok(plain(self.base())),
             Some("linear") => {
                 let factor = self.factor()?;
                 Ok(plain(self.base().map(|freq| freq / factor)))
@@ -58,8 +60,9 @@ impl Params<'_> {
             Some("llama3") => self.llama3(),
             Some("yarn") => self.yarn(),
             Some("longrope" | "su") => self.longrope(),
+            Some("proportional") => self.proportional(),
             _ => Err(format!(
-                "rope type {} is not supported (default, linear, llama3, yarn and longrope are); pick another checkpoint",
+                "rope type {} is not supported (default, linear, llama3, longrope, proportional and yarn are); pick another checkpoint",
                 kind.map_or_else(String::new, Value::to_string)
             )),
         }
@@ -69,6 +72,14 @@ impl Params<'_> {
     fn base(&self) -> impl Iterator<Item = f64> {
         let (theta, n_dims) = (self.theta, self.n_dims);
         (0..n_dims / 2).map(move |i| theta.powf(-((2 * i) as f64) / n_dims as f64))
+    }
+
+    /// Gemma Team 2025: wavelengths of a whole head, the longest of which do not turn.
+    fn proportional(&self) -> Result<Frequencies, String> {
+        let factor = self.optional("factor")?.unwrap_or(1.0);
+        let freq = |i: usize| self.theta.powf(-((2 * i) as f64) / self.head_dim as f64) / factor;
+        let freqs = (0..self.head_dim / 2).map(|i| if 2 * i < self.n_dims { freq(i) } else { 0.0 });
+        Ok(plain(freqs))
     }
 
     /// Grattafiori et al. 2024: long wavelengths stretched, short ones kept, a ramp between.

@@ -13,23 +13,27 @@ use super::wire::{self, Content};
 use crate::body::read_json;
 use crate::generation::Update;
 use crate::stream::{Updates, frames, response, updates};
-use crate::{ApiError, ServerState, generate, ids, sse};
+use crate::{ApiError, ServerState, constraint, generate, ids, notices, sse};
 
 /// Answers a conversation, whole or as a stream.
 pub async fn create(State(state): State<ServerState>, request: Request) -> Result<Response, Failure> {
     let body = read_json(&state, request).await?;
     let call = request::parse(&state, body)?;
-    let generations = generate::start(&state, &call.model, call.job).await?;
+    let generations = generate::start(&state, &call.model, call.job)
+        .await
+        .map_err(|error| constraint::named(error, "output_config.format"))?;
+    let notices = notices::of(&generations);
     let n_prompt = generations.first().map_or(0, |generation| generation.prompt().len());
     let blank = wire::blank(&ids::unique("msg_"), &call.model.id, n_prompt);
     let updates = updates(generations, state.options.call_timeout);
-    match call.delivery {
-        Delivery::Whole => Ok(whole(blank, updates).await?),
+    let answer = match call.delivery {
+        Delivery::Whole => whole(blank, updates).await?,
         Delivery::Stream => {
             let frames = frames(updates, EventPrinter::new(blank), state.options.keep_alive);
-            Ok(response(frames, sse::CONTENT_TYPE))
+            response(frames, sse::CONTENT_TYPE)
         }
-    }
+    };
+    Ok(notices::attach(answer, &notices))
 }
 
 async fn whole(mut answer: serde_json::Value, mut updates: Updates) -> Result<Response, ApiError> {

@@ -10,7 +10,7 @@ use tokbar_engine::SamplingOptions;
 use super::{blocks, system, tools};
 use crate::fields::Fields;
 use crate::generate::{Job, Scope};
-use crate::{ApiError, SamplingDefaults, ServedModel, ServerState, unenforced};
+use crate::{ApiError, SamplingDefaults, ServedModel, ServerState};
 
 /// Wishes that would need what is not built.
 const REFUSED: [(&str, &str); 2] = [
@@ -49,7 +49,6 @@ pub fn parse(state: &ServerState, body: Value) -> Result<Call, ApiError> {
     let is_stream = fields.flag("stream")?.unwrap_or(false);
     let sampling = sampling(&mut fields, &model.defaults)?;
     let (prompt, rules) = prompt(&mut fields)?;
-    unenforced::refuse(&rules, "output_config.format")?;
     let scope = Scope::default();
     let job = Job { prompts: vec![prompt], n_choices: 1, sampling, max_tokens, stop, scope, rules, prediction: None };
     Ok(Call { model, job, delivery: if is_stream { Delivery::Stream } else { Delivery::Whole } })
@@ -71,10 +70,10 @@ pub fn prompt(fields: &mut Fields) -> Result<(Prompt, AnswerRules), ApiError> {
     if let Some(system) = system::system(fields)? {
         messages.insert(0, Message::new(Role::System, system));
     }
-    let mut template_kwargs = thinking(fields)?;
+    let (mut template_kwargs, thinking_budget) = thinking(fields)?;
     let form = output(fields, &mut template_kwargs)?;
     let (tools, tool_choice, calls) = tools::tools(fields)?;
-    let rules = AnswerRules { form, tool_choice, calls };
+    let rules = AnswerRules { form, tool_choice, calls, thinking_budget };
     Ok((Prompt::Chat { messages, tools, template_kwargs }, rules))
 }
 
@@ -90,11 +89,15 @@ fn sampling(fields: &mut Fields, defaults: &SamplingDefaults) -> Result<Sampling
 }
 
 /// Thinking is off unless asked for, as at the vendor; templates without the switch do as they always do.
-fn thinking(fields: &mut Fields) -> Result<Map<String, Value>, ApiError> {
+fn thinking(fields: &mut Fields) -> Result<(Map<String, Value>, Option<usize>), ApiError> {
+    let mut budget = None;
     let thinks = match fields.object("thinking")? {
         None => false,
         Some(mut thinking) => match thinking.required_string("type")?.as_str() {
-            "enabled" | "adaptive" => true,
+            "enabled" | "adaptive" => {
+                budget = thinking.integer("budget_tokens", 1..=i64::from(u32::MAX))?;
+                true
+            }
             "disabled" => false,
             other => {
                 let detail = format!("must be enabled, adaptive or disabled, not {other:?}");
@@ -102,7 +105,9 @@ fn thinking(fields: &mut Fields) -> Result<Map<String, Value>, ApiError> {
             }
         },
     };
-    Ok(Map::from_iter([("enable_thinking".to_owned(), Value::Bool(thinks))]))
+    let mut kwargs = Map::from_iter([("enable_thinking".to_owned(), Value::Bool(thinks))]);
+    kwargs.extend(budget.map(|budget| ("thinking_budget".to_owned(), Value::from(budget))));
+    Ok((kwargs, budget.and_then(|budget| usize::try_from(budget).ok())))
 }
 
 /// The form of the answer; the effort goes to the template.

@@ -13,7 +13,7 @@ use super::options::Options;
 use crate::generate::{self, Job, Scope};
 use crate::generation::Update;
 use crate::stream::{Printer, Updates, frames, response, updates};
-use crate::{ApiError, ServedModel, ServerState, sse, unenforced};
+use crate::{ApiError, ServedModel, ServerState, notices, sse};
 
 const CONTENT_TYPE: &str = "application/x-ndjson";
 
@@ -48,17 +48,19 @@ pub async fn answer(state: &ServerState, call: Call, head: Head) -> Result<Respo
     let Some(prompt) = call.prompt else { return Ok(Json(head.loaded()).into_response()) };
     let Options { sampling, max_tokens, stop } = call.options;
     let rules = AnswerRules { form: call.form, ..AnswerRules::default() };
-    unenforced::refuse(&rules, "format")?;
     let scope = Scope::default();
     let job = Job { prompts: vec![prompt], n_choices: 1, sampling, max_tokens, stop, scope, rules, prediction: None };
-    let updates = updates(generate::start(state, &call.model, job).await?, state.options.call_timeout);
-    match call.delivery {
-        Delivery::Whole => whole(head, updates).await,
+    let generations = generate::start(state, &call.model, job).await?;
+    let notices = notices::of(&generations);
+    let updates = updates(generations, state.options.call_timeout);
+    let answer = match call.delivery {
+        Delivery::Whole => whole(head, updates).await?,
         Delivery::Stream => {
             let printer = LinePrinter { head, progress: Progress::default() };
-            Ok(response(frames(updates, printer, state.options.keep_alive), CONTENT_TYPE))
+            response(frames(updates, printer, state.options.keep_alive), CONTENT_TYPE)
         }
-    }
+    };
+    Ok(notices::attach(answer, &notices))
 }
 
 async fn whole(head: Head, mut updates: Updates) -> Result<Response, ApiError> {

@@ -8,10 +8,11 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use futures::StreamExt;
 use serde_json::{Map, Value};
-use tokbar_chat::{AnswerRules, Prompt, Tokenizer};
+use tokbar_chat::{AnswerRules, Prompt, Tokenizer, ToolChoice};
 
 use super::error::Failure;
 use super::parameters::{self, Delivery, UsageChunk};
+use super::rules::{self, Rules};
 use super::stream::{self, Tally};
 use super::wire::{Answer, ChatChoice, ChatLogprobs, ChatMessage, ChunkChoice, Delta, Head, finish_reason};
 use super::{events, logprobs, messages, refused};
@@ -20,7 +21,7 @@ use crate::fields::Fields;
 use crate::generate::{self, Job, Scope};
 use crate::generation::Update;
 use crate::stream::{Printer, Updates, frames, response, updates};
-use crate::{ApiError, ServedModel, ServerState, ids, sse};
+use crate::{ApiError, ServedModel, ServerState, ids, notices, sse};
 
 /// Most alternatives reported per token, as OpenAI has it.
 const N_TOP_LOGPROBS_MAX: i64 = 20;
@@ -32,6 +33,7 @@ struct Call {
     delivery: Delivery,
     logprobs: Logprobs,
     timeout: Option<Duration>,
+    rules: Rules,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -51,12 +53,14 @@ pub async fn create(State(state): State<ServerState>, request: Request) -> Resul
         created: (state.options.now)().timestamp().as_second(),
         model: call.model.id.clone(),
     };
-    let updates = updates(generate::start(&state, &call.model, call.job).await?, call.timeout);
+    let generations = generate::start(&state, &call.model, call.job).await.map_err(|error| call.rules.name(error))?;
+    let notices = notices::of(&generations);
+    let updates = updates(generations, call.timeout);
     let tokenizer = call.model.text.tokenizer.clone();
-    match call.delivery {
+    let answer = match call.delivery {
         Delivery::Whole => {
             let logprobs = call.logprobs;
-            Ok(whole(head, updates, Collector { tokenizer, logprobs, n_choices }).await?)
+            whole(head, updates, Collector { tokenizer, logprobs, n_choices }).await?
         }
         Delivery::Stream(usage_chunk) => {
             let head = Head { object: "chat.completion.chunk", ..head };
@@ -68,23 +72,31 @@ pub async fn create(State(state): State<ServerState>, request: Request) -> Resul
                 tally: Tally::new(n_choices),
                 is_open: vec![false; n_choices],
             };
-            Ok(response(frames(updates, printer, state.options.keep_alive), sse::CONTENT_TYPE))
+            response(frames(updates, printer, state.options.keep_alive), sse::CONTENT_TYPE)
         }
-    }
+    };
+    Ok(notices::attach(answer, &notices))
 }
 
 fn parse(state: &ServerState, body: Value) -> Result<Call, ApiError> {
     let mut fields = Fields::new("", body)?;
     let model = state.models.find(fields.string("model")?.as_deref())?;
     refused::check(&fields)?;
-    let mut sampling = parameters::sampling(&mut fields, &model.defaults)?;
+    let mut sampling = parameters::sampling(&mut fields, &model)?;
     let logprobs = logprobs_wanted(&mut fields, &mut sampling.n_logprobs)?;
     let ignore_eos = fields.flag("ignore_eos")?;
     parameters::min_tokens(&mut fields, &ignore_eos)?;
+    let tools = messages::tools(&mut fields)?;
+    let (tool_choice, calls) = rules::tool_choice(&mut fields, &tools)?;
+    let (form, form_field) = rules::form(&mut fields)?;
+    let is_shown = tool_choice != ToolChoice::None;
+    let mut template_kwargs = template_kwargs(&mut fields)?;
+    let thinking_budget = rules::thinking_budget(&mut fields, &mut template_kwargs)?;
+    let rules = Rules { rules: AnswerRules { form, tool_choice, calls, thinking_budget }, form_field };
     let prompt = Prompt::Chat {
         messages: messages::messages(&mut fields)?,
-        tools: messages::tools(&mut fields)?,
-        template_kwargs: template_kwargs(&mut fields)?,
+        tools: if is_shown { tools } else { Vec::new() },
+        template_kwargs,
     };
     let job = Job {
         prompts: vec![prompt],
@@ -93,11 +105,11 @@ fn parse(state: &ServerState, body: Value) -> Result<Call, ApiError> {
         max_tokens: max_tokens(&mut fields)?.unwrap_or(model.defaults.max_tokens),
         stop: parameters::stop(&mut fields)?,
         scope: Scope { ignore_eos: ignore_eos.unwrap_or(false), score_prompt: false },
-        rules: AnswerRules::default(),
+        rules: rules.rules.clone(),
         prediction: parameters::prediction(&mut fields)?,
     };
     let timeout = parameters::timeout(&mut fields, state)?;
-    Ok(Call { delivery: parameters::delivery(&mut fields)?, model, job, logprobs, timeout })
+    Ok(Call { delivery: parameters::delivery(&mut fields)?, model, job, logprobs, timeout, rules })
 }
 
 /// The newer name wins.

@@ -12,6 +12,7 @@ use tokbar_chat::{AnswerRules, Prompt};
 
 use super::error::Failure;
 use super::parameters::{self, Delivery, UsageChunk};
+use super::rules::{self, Rules};
 use super::stream::{self, Tally};
 use super::text_pieces::{Echo, Logprobs, TextPieces};
 use super::wire::{Answer, Head, TextChoice};
@@ -21,7 +22,7 @@ use crate::fields::Fields;
 use crate::generate::{self, Job, Scope};
 use crate::generation::Update;
 use crate::stream::{Printer, Updates, frames, response, updates};
-use crate::{ApiError, ServedModel, ServerState, ids, sse};
+use crate::{ApiError, ServedModel, ServerState, ids, notices, sse};
 
 /// Tokens of a completion that names no number, as OpenAI has it.
 const MAX_TOKENS: usize = 16;
@@ -38,6 +39,7 @@ struct Call {
     logprobs: Logprobs,
     echo: Echo,
     timeout: Option<Duration>,
+    rules: Rules,
 }
 
 /// Continues text, whole or as a stream.
@@ -52,27 +54,29 @@ pub async fn create(State(state): State<ServerState>, request: Request) -> Resul
     };
     let (n_choices, n_reported) = (call.job.n_choices, call.n_reported);
     let texts = echo_texts(&call);
-    let generations = generate::start(&state, &call.model, call.job).await?;
+    let generations = generate::start(&state, &call.model, call.job).await.map_err(|error| call.rules.name(error))?;
+    let notices = notices::of(&generations);
     let mut pieces = TextPieces::new(call.model.text.tokenizer.clone(), call.logprobs);
     for (idx, generation) in generations.iter().enumerate() {
         pieces.open(generation.prompt(), texts.as_ref().map(|texts| &texts[idx / n_choices]));
     }
     let updates = updates(generations, call.timeout);
     let tally = Tally::new(n_choices);
-    match call.delivery {
-        Delivery::Whole => Ok(whole(head, updates, pieces, Choosing { tally, n_choices, n_reported }).await?),
+    let answer = match call.delivery {
+        Delivery::Whole => whole(head, updates, pieces, Choosing { tally, n_choices, n_reported }).await?,
         Delivery::Stream(usage_chunk) => {
             let printer = ChunkPrinter { head, pieces, usage_chunk, tally };
-            Ok(response(frames(updates, printer, state.options.keep_alive), sse::CONTENT_TYPE))
+            response(frames(updates, printer, state.options.keep_alive), sse::CONTENT_TYPE)
         }
-    }
+    };
+    Ok(notices::attach(answer, &notices))
 }
 
 fn parse(state: &ServerState, body: Value) -> Result<Call, ApiError> {
     let mut fields = Fields::new("", body)?;
     let model = state.models.find(fields.string("model")?.as_deref())?;
     refused::check(&fields)?;
-    let mut sampling = parameters::sampling(&mut fields, &model.defaults)?;
+    let mut sampling = parameters::sampling(&mut fields, &model)?;
     let n_top = fields.integer("logprobs", 0..=N_TOP_LOGPROBS_MAX)?;
     let logprobs = if n_top.is_some() { Logprobs::Sent } else { Logprobs::Omitted };
     let echo = if fields.flag("echo")?.unwrap_or(false) { Echo::Sent } else { Echo::Omitted };
@@ -83,6 +87,8 @@ fn parse(state: &ServerState, body: Value) -> Result<Call, ApiError> {
     let is_ranked = n_choices > n_reported;
     sampling.n_logprobs = n_top.and_then(|n_top| usize::try_from(n_top).ok()).or(is_ranked.then_some(0));
     let score_prompt = echo == Echo::Sent && logprobs == Logprobs::Sent;
+    let (form, form_field) = rules::form(&mut fields)?;
+    let rules = Rules { rules: AnswerRules { form, ..AnswerRules::default() }, form_field };
     let job = Job {
         prompts: prompts::prompts(&mut fields)?,
         n_choices,
@@ -90,7 +96,7 @@ fn parse(state: &ServerState, body: Value) -> Result<Call, ApiError> {
         max_tokens: parameters::max_tokens(&mut fields, "max_tokens", 0)?.unwrap_or(MAX_TOKENS),
         stop: parameters::stop(&mut fields)?,
         scope: Scope { ignore_eos: ignore_eos.unwrap_or(false), score_prompt },
-        rules: AnswerRules::default(),
+        rules: rules.rules.clone(),
         prediction: None,
     };
     let is_infill = job.prompts.iter().any(|prompt| matches!(prompt, Prompt::Infill { .. }));
@@ -98,7 +104,7 @@ fn parse(state: &ServerState, body: Value) -> Result<Call, ApiError> {
         return Err(ApiError::unsupported("echo", "it does not go with a suffix; leave one of them out"));
     }
     let timeout = parameters::timeout(&mut fields, state)?;
-    Ok(Call { model, job, n_reported, delivery, logprobs, echo, timeout })
+    Ok(Call { model, job, n_reported, delivery, logprobs, echo, timeout, rules })
 }
 
 /// How many choices are reported and how many are made per prompt.

@@ -114,24 +114,13 @@ fn function(id: String, fields: &mut Fields) -> Result<ToolCall, ApiError> {
     Ok(ToolCall { id, name: fields.required_string("name")?, arguments })
 }
 
-/// The tools that the template shows to the model; none under `tool_choice: "none"`.
+/// The declared tools.
 ///
 /// # Errors
-/// Names the tool and field at fault, or a `tool_choice` that cannot be enforced.
+/// Names the tool and field at fault.
 pub fn tools(fields: &mut Fields) -> Result<Vec<Tool>, ApiError> {
     let items = fields.list("tools")?.unwrap_or_default();
-    let is_wanted = match fields.take("tool_choice") {
-        None => true,
-        Some(Value::String(choice)) if choice == "auto" => true,
-        Some(Value::String(choice)) if choice == "none" => false,
-        Some(_) => {
-            let detail = "a call cannot be forced yet; use \"auto\" or \"none\" and ask for the call in the prompt";
-            return Err(ApiError::unsupported("tool_choice", detail));
-        }
-    };
-    let tools: Result<Vec<Tool>, _> =
-        items.into_iter().enumerate().map(|(idx, item)| tool(format!("tools[{idx}]"), item)).collect();
-    tools.map(|tools| if is_wanted { tools } else { Vec::new() })
+    items.into_iter().enumerate().map(|(idx, item)| tool(format!("tools[{idx}]"), item)).collect()
 }
 
 fn tool(path: String, item: Value) -> Result<Tool, ApiError> {

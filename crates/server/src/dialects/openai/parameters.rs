@@ -7,14 +7,16 @@ use serde_json::Value;
 use tokbar_chat::StopStrings;
 use tokbar_engine::SamplingOptions;
 
+use super::dry;
 use crate::fields::{Fields, must_be, whole};
-use crate::{ApiError, SamplingDefaults, ServerState, ids};
+use crate::{ApiError, ServedModel, ServerState, ids};
 
 /// How tokens are chosen; ranges are checked by the engine. Log-probabilities are set by the endpoint.
 ///
 /// # Errors
 /// Names the field of the wrong type.
-pub fn sampling(fields: &mut Fields, defaults: &SamplingDefaults) -> Result<SamplingOptions, ApiError> {
+pub fn sampling(fields: &mut Fields, model: &ServedModel) -> Result<SamplingOptions, ApiError> {
+    let defaults = &model.defaults;
     Ok(SamplingOptions {
         temperature: fields.number("temperature")?.unwrap_or(defaults.temperature),
         top_k: top_k(fields)?.unwrap_or(defaults.top_k),
@@ -25,6 +27,7 @@ pub fn sampling(fields: &mut Fields, defaults: &SamplingDefaults) -> Result<Samp
         repetition_penalty: fields.number("repetition_penalty")?.unwrap_or(defaults.repetition_penalty),
         presence_penalty: fields.number("presence_penalty")?.unwrap_or(0.0),
         frequency_penalty: fields.number("frequency_penalty")?.unwrap_or(0.0),
+        dry: dry::dry(fields, &model.text.tokenizer)?,
         logit_bias: logit_bias(fields)?,
         seed: fields.integer("seed", i64::MIN..=i64::MAX)?.map_or_else(ids::random, i64::cast_unsigned),
         n_logprobs: None,

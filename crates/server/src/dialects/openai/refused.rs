@@ -1,6 +1,6 @@
 //! Parameters that would change the output and are not honoured: taken at the value that means "off", else refused by
 //! name. Parameters in no list here (`user`, `metadata`, `store`, `service_tier`, `prompt_cache_key`,
-//! `parallel_tool_calls`, ...) label a call or hint at speed, and are ignored.
+//! ...) label a call or hint at speed, and are ignored.
 
 use serde_json::Value;
 
@@ -21,13 +21,10 @@ enum Off {
     Words(&'static [&'static str]),
     /// As an array of this one word.
     List(&'static str),
-    /// As an object whose `type` is this word.
-    Type(&'static str),
 }
 
 const SAMPLERS: &str =
     "this sampler is not built in; leave it out or use temperature, top_p, top_k, min_p or a penalty";
-const GRAMMARS: &str = "output cannot be held to a grammar or schema yet; ask for the form in the prompt";
 const PHRASES: &str = "phrases cannot be banned yet; use logit_bias for single tokens";
 const TEXT_ONLY: &str = "the answer is text only; leave it out";
 
@@ -41,30 +38,21 @@ const REFUSED: &[(&str, Off, &str)] = &[
     ("cfg_scale", Off::Number(1.0), SAMPLERS),
     ("continue_final_message", Off::Flag(false), "the answer is always a new message; leave it out"),
     ("documents", Off::Empty, "put the documents into the messages"),
-    ("dry_multiplier", Off::Number(0.0), SAMPLERS),
     ("dynatemp_range", Off::Number(0.0), SAMPLERS),
     ("epsilon_cutoff", Off::Number(0.0), SAMPLERS),
     ("eta_cutoff", Off::Number(0.0), SAMPLERS),
     ("function_call", Off::Words(&["auto", "none"]), "use tools and tool_choice instead"),
     ("functions", Off::Empty, "use tools instead"),
-    ("grammar", Off::Empty, GRAMMARS),
     ("guidance_scale", Off::Number(1.0), SAMPLERS),
-    ("guided_choice", Off::Empty, GRAMMARS),
-    ("guided_grammar", Off::Empty, GRAMMARS),
-    ("guided_json", Off::Empty, GRAMMARS),
-    ("guided_regex", Off::Empty, GRAMMARS),
     ("include_stop_str_in_output", Off::Flag(false), "stop strings are never part of the answer; leave it out"),
-    ("json_schema", Off::Empty, GRAMMARS),
     ("length_penalty", Off::Number(1.0), SAMPLERS),
     ("mirostat", Off::Number(0.0), SAMPLERS),
     ("mirostat_mode", Off::Number(0.0), SAMPLERS),
     ("modalities", Off::List("text"), TEXT_ONLY),
     ("no_repeat_ngram_size", Off::Number(0.0), SAMPLERS),
     ("prompt_logprobs", Off::Number(0.0), "use /v1/completions with echo and logprobs"),
-    ("response_format", Off::Type("text"), GRAMMARS),
     ("skip_special_tokens", Off::Flag(true), "special tokens are never part of the answer; leave it out"),
     ("smoothing_factor", Off::Number(0.0), SAMPLERS),
-    ("structured_outputs", Off::Empty, GRAMMARS),
     ("tfs_z", Off::Number(1.0), SAMPLERS),
     ("top_a", Off::Number(0.0), SAMPLERS),
     ("top_n_sigma", Off::AtMost(0.0), SAMPLERS),
@@ -93,7 +81,6 @@ fn is_off(off: &Off, value: &Value) -> bool {
         Off::Empty => is_empty(value),
         Off::Words(words) => value.as_str().is_some_and(|value| words.contains(&value)),
         Off::List(word) => value.as_array().is_some_and(|items| items.iter().all(|item| item == word)),
-        Off::Type(word) => value.get("type").is_some_and(|kind| kind == word),
     }
 }
 

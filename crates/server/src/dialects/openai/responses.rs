@@ -24,7 +24,7 @@ use crate::generation::Update;
 use crate::guard::Caller;
 use crate::kept::KeptAnswer;
 use crate::stream::{Updates, frames, response, updates};
-use crate::{ApiError, ServerState, generate, sse};
+use crate::{ApiError, ServerState, constraint, generate, notices, sse};
 
 type Id = Result<Path<String>, PathRejection>;
 
@@ -33,18 +33,23 @@ pub async fn create(State(state): State<ServerState>, request: Request) -> Resul
     let caller = request.extensions().get::<Caller>().cloned().unwrap_or(Caller(None));
     let body = read_json(&state, request).await?;
     let call = request::parse(&state, body, &caller)?;
-    let updates = updates(generate::start(&state, &call.model, call.job).await?, call.timeout);
+    let generations = generate::start(&state, &call.model, call.job)
+        .await
+        .map_err(|error| constraint::named(error, "text.format"))?;
+    let notices = notices::of(&generations);
+    let updates = updates(generations, call.timeout);
     let outline = call.outline;
     let keeping =
         Keeping { kept: call.is_kept.then(|| state.kept.clone()), caller, input: call.input, turns: call.turns };
     let output = Output::new(call.tools, call.reasoning, call.model.text.tokenizer.clone());
-    match call.delivery {
-        Delivery::Whole => Ok(whole(outline, output, updates, keeping).await?),
+    let answer = match call.delivery {
+        Delivery::Whole => whole(outline, output, updates, keeping).await?,
         Delivery::Stream(_) => {
             let printer = EventPrinter::new(outline, output, keeping);
-            Ok(response(frames(updates, printer, state.options.keep_alive), sse::CONTENT_TYPE))
+            response(frames(updates, printer, state.options.keep_alive), sse::CONTENT_TYPE)
         }
-    }
+    };
+    Ok(notices::attach(answer, &notices))
 }
 
 async fn whole(

@@ -3,9 +3,10 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use tokbar_engine::{Engine, FinishReason, Output, Request, SamplingOptions};
+use tokbar_engine::{Engine, FinishReason, MaskSource, Output, Request, SamplingOptions};
 
 /// What one run does.
+#[derive(Clone)]
 pub struct Workload {
     /// Token ids.
     pub prompt: Vec<u32>,
@@ -13,6 +14,16 @@ pub struct Workload {
     pub n_output: usize,
     /// Streams at once.
     pub n_streams: usize,
+    /// What the output is held to.
+    pub mask: Option<MaskSource>,
+}
+
+/// A run, and the same run held to a form.
+pub struct Pair {
+    /// Held to nothing.
+    pub free: Run,
+    /// If there is a form.
+    pub held: Option<Run>,
 }
 
 /// When the tokens of one run came.
@@ -39,20 +50,21 @@ pub fn made_up_prompt(n_tokens: usize, n_vocab: usize) -> Vec<u32> {
         .collect()
 }
 
-/// Runs the workload once.
+/// Runs the workload once. Streams of different runs have no prefix in common, so that none finds its prompt computed.
 ///
 /// # Errors
 /// When the engine refuses the prompt or a stream fails.
-pub fn once(engine: &Engine, workload: &Workload) -> Result<Run> {
+pub fn once(engine: &Engine, workload: &Workload, run_idx: usize) -> Result<Run> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().context("cannot start the async runtime")?;
-    let streams = (0..workload.n_streams).map(|_| stream(engine, workload));
+    let streams =
+        (0..workload.n_streams).map(|stream_idx| stream(engine, workload, run_idx * workload.n_streams + stream_idx));
     let streams = runtime.block_on(futures::future::try_join_all(streams))?;
     Ok(Run { streams })
 }
 
-async fn stream(engine: &Engine, workload: &Workload) -> Result<Stream> {
+async fn stream(engine: &Engine, workload: &Workload, nth: usize) -> Result<Stream> {
     let started = Instant::now();
-    let mut outputs = engine.submit(request(workload))?;
+    let mut outputs = engine.submit(request(workload, nth))?;
     let mut token_times = Vec::with_capacity(workload.n_output);
     while let Some(output) = outputs.next().await {
         match output {
@@ -65,14 +77,17 @@ async fn stream(engine: &Engine, workload: &Workload) -> Result<Stream> {
     Ok(Stream { token_times })
 }
 
-fn request(workload: &Workload) -> Request {
+fn request(workload: &Workload, nth: usize) -> Request {
+    let mut prompt = workload.prompt.clone();
+    prompt.rotate_left(nth % workload.prompt.len());
     Request {
-        prompt: workload.prompt.clone(),
+        prompt,
         sampling: SamplingOptions::default(),
         max_tokens: workload.n_output,
         stop_tokens: Vec::new(),
         ignore_eos: true,
         score_prompt: false,
+        mask: workload.mask.clone(),
         ..Request::default()
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::measure::{Run, Stream, Workload};
+use super::measure::{Pair, Run, Stream, Workload};
 
 /// Medians over the measured runs.
 #[derive(Debug, Serialize)]
@@ -31,11 +31,24 @@ pub struct Report {
     pub itl_p95_ms: f64,
     /// Most memory the process held, bytes.
     pub peak_rss_bytes: u64,
+    /// Decode throughput of the runs held to a form, if there were any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held: Option<Held>,
+}
+
+/// What holding the output to a form costs.
+#[derive(Debug, Serialize)]
+pub struct Held {
+    /// As of the free runs, tokens a second.
+    pub decode_tps: f64,
+    /// Median of its ratio to the free run just before; below 1 is slower.
+    pub ratio: f64,
 }
 
 impl Report {
     /// Sums up the runs.
-    pub fn new(workload: &Workload, runs: &[Run], load: Duration, peak_rss_bytes: u64) -> Self {
+    pub fn new(workload: &Workload, pairs: &[Pair], load: Duration, peak_rss_bytes: u64) -> Self {
+        let runs: Vec<&Run> = pairs.iter().map(|pair| &pair.free).collect();
         let itls: Vec<f64> = runs.iter().flat_map(|run| &run.streams).flat_map(itls_ms).collect();
         Self {
             n_prompt: workload.prompt.len(),
@@ -43,17 +56,21 @@ impl Report {
             n_streams: workload.n_streams,
             n_runs: runs.len(),
             load_s: load.as_secs_f64(),
-            ttft_s: median(runs.iter().map(ttft_s).collect()),
+            ttft_s: median(runs.iter().copied().map(ttft_s).collect()),
             prefill_tps: median(runs.iter().map(|run| prefill_tps(workload, run)).collect()),
-            decode_tps: median(runs.iter().map(decode_tps).collect()),
+            decode_tps: median(runs.iter().copied().map(decode_tps).collect()),
             itl_p50_ms: percentile(itls.clone(), 0.50),
             itl_p95_ms: percentile(itls, 0.95),
             peak_rss_bytes,
+            held: Held::of(pairs),
         }
     }
 
     /// For people.
     pub fn table(&self) -> String {
+        let held = self.held.as_ref().map_or(String::new(), |Held { decode_tps, ratio }| {
+            format!("held       {decode_tps:>10.1} tok/s, {:.1} % of free\n", ratio * 100.0)
+        });
         let gib = self.peak_rss_bytes as f64 / (1u64 << 30) as f64;
         format!(
             "{} prompt tokens, {} output tokens, {} stream(s), median of {} run(s)\n\
@@ -63,7 +80,7 @@ impl Report {
              decode     {:>10.1} tok/s\n\
              ITL p50    {:>10.2} ms\n\
              ITL p95    {:>10.2} ms\n\
-             peak RSS   {:>10.2} GiB\n",
+             peak RSS   {:>10.2} GiB\n{held}",
             self.n_prompt,
             self.n_output,
             self.n_streams,
@@ -76,6 +93,17 @@ impl Report {
             self.itl_p95_ms,
             gib
         )
+    }
+}
+
+impl Held {
+    fn of(pairs: &[Pair]) -> Option<Self> {
+        let of_pair = |pair: &Pair| {
+            let held = decode_tps(pair.held.as_ref()?);
+            Some((held, held / decode_tps(&pair.free)))
+        };
+        let (tps, ratios): (Vec<f64>, Vec<f64>) = pairs.iter().filter_map(of_pair).unzip();
+        (!tps.is_empty()).then(|| Self { decode_tps: median(tps), ratio: median(ratios) })
     }
 }
 

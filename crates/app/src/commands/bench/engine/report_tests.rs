@@ -5,8 +5,9 @@ fn stream(times_ms: &[u64]) -> Stream {
 }
 
 fn report(n_prompt: usize, streams: Vec<Stream>) -> Report {
-    let workload = Workload { prompt: vec![0; n_prompt], n_output: 0, n_streams: streams.len() };
-    Report::new(&workload, &[Run { streams }], Duration::from_secs(2), 1 << 30)
+    let workload = Workload { prompt: vec![0; n_prompt], n_output: 0, n_streams: streams.len(), mask: None };
+    let pair = Pair { free: Run { streams }, held: None };
+    Report::new(&workload, &[pair], Duration::from_secs(2), 1 << 30)
 }
 
 fn close(got: f64, expected: f64) {
@@ -34,6 +35,20 @@ fn streams_together_count_all_tokens_over_the_whole_span() {
 #[test]
 fn a_single_token_has_no_decode_rate() {
     close(report(10, vec![stream(&[500])]).decode_tps, 0.0);
+}
+
+#[test]
+fn a_form_costs_what_its_runs_are_slower_than_the_free_ones_before_them() {
+    let run = |times: &[u64]| Run { streams: vec![stream(times)] };
+    let pairs = [
+        Pair { free: run(&[100, 200, 300]), held: Some(run(&[100, 300, 500])) },
+        Pair { free: run(&[100, 200]), held: Some(run(&[100, 200])) },
+        Pair { free: run(&[100, 300]), held: Some(run(&[100, 350])) },
+    ];
+    let workload = Workload { prompt: vec![0; 10], n_output: 0, n_streams: 1, mask: None };
+    let held = Report::new(&workload, &pairs, Duration::from_secs(2), 1 << 30).held.unwrap();
+    close(held.ratio, 0.8);
+    close(held.decode_tps, 5.0);
 }
 
 #[test]

@@ -13,10 +13,11 @@ use super::printer::Outline;
 use super::tools::Tools;
 use crate::dialects::openai::parameters::{self, Delivery};
 use crate::dialects::openai::refused;
+use crate::dialects::openai::rules;
 use crate::fields::Fields;
 use crate::generate::{Job, Scope};
 use crate::guard::Caller;
-use crate::{ApiError, ServedModel, ServerState, ids, unenforced};
+use crate::{ApiError, ServedModel, ServerState, ids};
 
 /// Parameters that are sent back as they came, with what they are when they did not come.
 const ECHO: [(&str, &str); 16] = [
@@ -69,20 +70,16 @@ pub fn parse(state: &ServerState, body: Value, caller: &Caller) -> Result<Call, 
     let model = state.models.find(fields.string("model")?.as_deref())?;
     check(&mut fields)?;
     let mut echo = echo(&fields);
-    let sampling = parameters::sampling(&mut fields, &model.defaults)?;
+    let sampling = parameters::sampling(&mut fields, &model)?;
     echo.insert("temperature".to_owned(), decimal(sampling.temperature));
     echo.insert("top_p".to_owned(), decimal(sampling.top_p));
     let mut tools = Tools::parse(&mut fields)?;
     let (tool_choice, calls) = tools.choose(&mut fields)?;
     let input = input::items(&mut fields)?;
     let turns = turns(state, &mut fields, (&input, caller))?;
-    let rules = AnswerRules { form: form(&mut fields)?, tool_choice, calls };
-    unenforced::refuse(&rules, "text.format")?;
-    let prompt = Prompt::Chat {
-        messages: messages(&mut fields, &turns)?,
-        tools: tools.shown.clone(),
-        template_kwargs: template_kwargs(&mut fields)?,
-    };
+    let (template_kwargs, thinking_budget) = template_kwargs(&mut fields)?;
+    let rules = AnswerRules { form: form(&mut fields)?, tool_choice, calls, thinking_budget };
+    let prompt = Prompt::Chat { messages: messages(&mut fields, &turns)?, tools: tools.shown.clone(), template_kwargs };
     let max_tokens = parameters::max_tokens(&mut fields, "max_output_tokens", 1)?;
     let job = Job {
         prompts: vec![prompt],
@@ -183,17 +180,18 @@ fn form(fields: &mut Fields) -> Result<Option<AnswerForm>, ApiError> {
     }
 }
 
-/// Switches of the template: `chat_template_kwargs`, and the effort.
-fn template_kwargs(fields: &mut Fields) -> Result<Map<String, Value>, ApiError> {
+/// Switches of the template: `chat_template_kwargs`, and the effort; and the most tokens of thinking.
+fn template_kwargs(fields: &mut Fields) -> Result<(Map<String, Value>, Option<usize>), ApiError> {
     let mut kwargs = fields.object("chat_template_kwargs")?.map(Fields::into_map).unwrap_or_default();
-    let Some(mut reasoning) = fields.object("reasoning")? else { return Ok(kwargs) };
+    let Some(mut reasoning) = fields.object("reasoning")? else { return Ok((kwargs, None)) };
     if let Some(effort) = reasoning.string("effort")? {
         if effort == "none" {
             kwargs.entry("enable_thinking").or_insert(Value::Bool(false));
         }
         kwargs.entry("reasoning_effort").or_insert(Value::String(effort));
     }
-    Ok(kwargs)
+    let budget = rules::budgeted(reasoning.integer("max_tokens", -1..=i64::from(u32::MAX))?, &mut kwargs);
+    Ok((kwargs, budget))
 }
 
 fn reasoning(fields: &mut Fields) -> Result<Reasoning, ApiError> {

@@ -1,4 +1,4 @@
-//! Why a thread ended: what its panic said, or what it returned.
+//! What is told of a worker that failed.
 
 use std::any::Any;
 use std::thread::JoinHandle;
@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use crate::StartError;
 
 /// Why a worker ended before it was ready.
-pub(crate) fn start_error(thread: JoinHandle<Result<(), StartError>>) -> StartError {
+pub(super) fn start_error(thread: JoinHandle<Result<(), StartError>>) -> StartError {
     match thread.join() {
         Ok(Err(error)) => error,
         Ok(Ok(())) => StartError::Panicked { detail: "it ended early".to_owned() },
@@ -15,7 +15,7 @@ pub(crate) fn start_error(thread: JoinHandle<Result<(), StartError>>) -> StartEr
 }
 
 /// What a panic said.
-pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> &str {
+pub(super) fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("panic without a message")
 }

@@ -1,0 +1,100 @@
+//! Linear attention with decay (Katharopoulos et al. 2020, Yang et al. 2023) and the gated delta rule (Yang et al. 2024, Kimi
+//! Team 2025). A head's state `S` is a matrix of keys by values. A token lets it decay by `exp(g)`, then writes at its key
+//! `k`: with the delta rule what `beta (v - k S)` corrects, without it `v` itself. It reads `q S`.
+//!
+//! One token is a step. More are taken in chunks: inside a chunk, all that tokens write is solved for at once, so that the
+//! number of operations grows with the chunks and not with the tokens.
+
+use crate::mx::{self, Array, Cut, Result};
+
+mod chunks;
+mod pairs;
+
+use chunks::Masks;
+
+/// The tokens of `R` rows, f32 all.
+pub struct Tokens {
+    /// `[R, L, Hk, Dk]`.
+    pub queries: Array,
+    /// `[R, L, Hk, Dk]`.
+    pub keys: Array,
+    /// `[R, L, Hv, Dv]`; `Hk` divides `Hv`, and neighbours share a key.
+    pub values: Array,
+    /// `g`, at most 0, of the whole state or of each of its rows: `[R, L, Hv, 1]` or `[R, L, Hv, Dk]`.
+    pub log_decay: Array,
+    /// `beta`, `[R, L, Hv]`; `None` = no delta rule.
+    pub beta: Option<Array>,
+}
+
+/// Sizes of a layer's heads.
+#[derive(Clone, Copy, Debug)]
+pub struct HeadShape {
+    /// Heads of queries and keys.
+    pub n_k_heads: i32,
+    /// Heads of values, which is how many states there are.
+    pub n_v_heads: i32,
+    /// Elements of a query or key.
+    pub k_dim: i32,
+    /// Elements of a value.
+    pub v_dim: i32,
+}
+
+/// The rule for heads of one shape.
+pub struct GatedDelta {
+    shape: HeadShape,
+    masks: Masks,
+}
+
+impl GatedDelta {
+    /// For heads of this shape.
+    pub fn new(shape: HeadShape) -> Self {
+        Self { shape, masks: Masks::new() }
+    }
+
+    /// The heads' sizes.
+    pub fn shape(&self) -> &HeadShape {
+        &self.shape
+    }
+
+    /// The state before a row's first token, `[1, Hv, Dk, Dv]`.
+    pub fn start(&self) -> Result<Array> {
+        let HeadShape { n_v_heads, k_dim, v_dim, .. } = self.shape;
+        mx::zeros(&[1, n_v_heads, k_dim, v_dim], mx::Dtype::Float32)
+    }
+
+    /// What the tokens read, `[R, L, Hv, Dv]`, and the states `[R, Hv, Dk, Dv]` after them.
+    pub fn advance(&self, tokens: &Tokens, state: &Array) -> Result<(Array, Array)> {
+        if tokens.values.dim(1) == 1 { self.step(tokens, state) } else { self.chunks(tokens, state) }
+    }
+
+    /// One token a row.
+    fn step(&self, tokens: &Tokens, state: &Array) -> Result<(Array, Array)> {
+        let HeadShape { n_k_heads: h, n_v_heads, k_dim, v_dim } = self.shape;
+        let (r, g) = (tokens.values.dim(0), n_v_heads / h);
+        let n_decay = tokens.log_decay.dim(-1);
+        let state_before = mx::reshape(state, &[r, h, g, k_dim, v_dim])?;
+        let decay = mx::exp(&mx::reshape(&tokens.log_decay, &[r, h, g, n_decay, 1])?)?;
+        let keys = mx::reshape(&tokens.keys, &[r, h, 1, k_dim, 1])?;
+        let queries = mx::reshape(&tokens.queries, &[r, h, 1, k_dim, 1])?;
+        let values = mx::reshape(&tokens.values, &[r, h, g, 1, v_dim])?;
+        // Both read the state as it has decayed, before the write.
+        let readers = mx::multiply(&mx::concatenate(&[&queries, &keys], 4)?, &decay)?; // [R, H, G, Dk, 2]
+        let read = mx::matmul(&mx::transpose_axes(&readers, &[0, 1, 2, 4, 3])?, &state_before)?;
+        let part = |start| mx::slice(&read, &[Cut { axis: 3, start, stop: start + 1 }]);
+        let written = match &tokens.beta {
+            Some(beta) => {
+                let beta = mx::reshape(beta, &[r, h, g, 1, 1])?;
+                mx::multiply(&mx::subtract(&values, &part(1)?)?, &beta)?
+            }
+            None => values,
+        };
+        let overlap = mx::sum(&mx::multiply(&queries, &keys)?, 3)?; // [R, H, 1, 1, 1]
+        let out = mx::add(&part(0)?, &mx::multiply(&overlap, &written)?)?;
+        let after = mx::add(&mx::multiply(&state_before, &decay)?, &mx::multiply(&keys, &written)?)?;
+        Ok((mx::reshape(&out, &[r, 1, n_v_heads, v_dim])?, mx::reshape(&after, state.shape())?))
+    }
+}
+
+#[cfg(test)]
+#[path = "gated_delta_tests.rs"]
+mod tests;
