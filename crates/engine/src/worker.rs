@@ -21,11 +21,11 @@ use crate::outputs::{Bell, Command, N_OUTPUTS_MAX, Shared};
 use crate::plan::{Chore, Keep, Plan};
 use crate::scheduler::Scheduler;
 use crate::sequence::N_FORCED_MAX;
-use crate::spill::{Pace, Spill};
+use crate::spill::Spill;
 use crate::stats::Meter;
-use crate::tier::Tier;
 use crate::{Backend, EngineOptions, FinishReason, ModelInfo, Output, SequenceId, StartError, Stats};
 
+mod disk;
 mod failure;
 
 use failure::{panic_text, start_error};
@@ -124,16 +124,6 @@ impl Worker {
         }
     }
 
-    /// Opens what is on disk and brings the most recent of it back.
-    fn open_tier(&mut self, options: &EngineOptions, kept_bytes: usize, bell: Bell) {
-        let Some(tier) = &options.tier else { return };
-        let info = self.backend.info();
-        let tier = Tier::start(tier, &info.fingerprint, move || bell.ring());
-        let mut spill = Spill::new(tier, (options.n_block, info.snapshot_bytes), kept_bytes);
-        spill.warm_up(self.backend.as_mut(), &mut self.scheduler);
-        self.spill = Some(spill);
-    }
-
     /// Works until told to stop or the backend panics, then drops the backend and every channel: receivers without a
     /// finish find its reason in `shared`.
     fn run(mut self) {
@@ -199,16 +189,6 @@ impl Worker {
         }
     }
 
-    /// Whether less may be held from now on.
-    fn take_hold(&mut self) -> bool {
-        let hold = self.shared.hold();
-        let before = std::mem::replace(&mut self.hold, hold);
-        self.scheduler.hold_to(hold);
-        let is_tighter = hold.is_tighter(&before);
-        self.spill.iter_mut().filter(|_| is_tighter).for_each(|spill| spill.hurry(self.backend.as_mut()));
-        is_tighter
-    }
-
     /// Cancels the sequences whose receiver is gone, and pauses those whose receiver lags.
     fn look_at_receivers(&mut self) {
         for (id, sender) in &self.senders {
@@ -220,20 +200,6 @@ impl Worker {
                 self.scheduler.resume(*id);
             }
         }
-    }
-
-    /// Looks up what new sequences could start from, and takes in what has come for them.
-    fn take_from_disk(&mut self, last: Next) -> bool {
-        let Some(spill) = &mut self.spill else { return false };
-        let pace = if last == Next::Wait || self.scheduler.is_idle() { Pace::Idle } else { Pace::Busy };
-        spill.look(&mut self.scheduler);
-        spill.import(self.backend.as_mut(), &mut self.scheduler, pace)
-    }
-
-    fn bring_to_disk(&mut self, next: Next) -> bool {
-        let Some(spill) = &mut self.spill else { return false };
-        let pace = if next == Next::Wait { Pace::Idle } else { Pace::Busy };
-        spill.export(self.backend.as_mut(), pace)
     }
 
     /// Submits the next step, and collects one when two are in flight or no other can start.
