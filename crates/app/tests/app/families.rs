@@ -42,6 +42,11 @@ fn qwen3_coder_answers() {
 }
 
 #[test]
+fn qwen3_5_answers() {
+    check(&Case { golden: "qwen3_5", template: Some("Qwen3.5-4B"), ..QWEN });
+}
+
+#[test]
 fn llama_3_1_answers() {
     let template = Some("meta-llama-Llama-3.1-8B-Instruct");
     check(&Case { golden: "llama_llama3", tokenizer: "llama3_1", n_vocab: 128_256, template });
@@ -167,11 +172,12 @@ fn checkpoint(case: &Case) -> TempDir {
     let golden = fs::read(goldens.join(format!("{}.json", case.golden))).expect("a golden of that name");
     let golden: Value = serde_json::from_slice(&golden).expect("JSON");
     let mut config = golden["config"].clone();
+    let text = if config["text_config"].is_object() { &mut config["text_config"] } else { &mut config };
     for (name, value) in [("vocab_size", case.n_vocab), ("max_position_embeddings", 8192)] {
-        config[name] = json!(value);
+        text[name] = json!(value);
     }
-    if !config["vocab_size_per_layer_input"].is_null() {
-        config["vocab_size_per_layer_input"] = json!(case.n_vocab);
+    if !text["vocab_size_per_layer_input"].is_null() {
+        text["vocab_size_per_layer_input"] = json!(case.n_vocab);
     }
     fs::write(folder.path().join("config.json"), config.to_string()).expect("a place for the configuration");
     write_weights(&folder.path().join("model.safetensors"), &golden["tensors"], case.n_vocab);
