@@ -18,8 +18,11 @@ use crate::mx::{self, Array, Dtype, Result};
 use crate::pass::{Pass, Reach};
 use crate::weights::{At, Weights};
 
+mod attention;
 mod head;
 
+use attention::Attention;
+pub use attention::{LoadMixer, Mixer};
 use head::Head;
 
 /// What a family decides.
@@ -51,18 +54,6 @@ pub struct Recipe {
     /// What is scaled.
     pub scaling: Scaling,
 }
-
-/// A layer's part in place of attention, which remembers arrays of a fixed size.
-pub trait Mixer {
-    /// `[T, hidden]` to `[T, hidden]`; advances the state caches of the layer.
-    fn forward(&self, x: &Array, pass: &mut Pass<'_>) -> Result<Array>;
-
-    /// See [`Model::can_take_back`].
-    fn can_take_back(&self) -> bool;
-}
-
-/// Takes it from the block with an index; `None` = that layer attends.
-pub type LoadMixer = dyn Fn(&At<'_, '_>, usize) -> LoadResult<Option<Box<dyn Mixer>>>;
 
 /// What the window of a layer that does not see everything means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -241,37 +232,6 @@ struct Block {
     after_mlp: Option<Norm>,
     residual: Option<f32>,
     order: Order,
-}
-
-enum Attention {
-    Grouped(Box<SelfAttention>),
-    Latent(Box<Mla>),
-    Other(Box<dyn Mixer>),
-}
-
-impl Attention {
-    fn forward(&self, x: &Array, pass: &mut Pass<'_>) -> Result<Array> {
-        match self {
-            Self::Grouped(attention) => attention.forward(x, pass),
-            Self::Latent(attention) => attention.forward(x, pass),
-            Self::Other(mixer) => mixer.forward(x, pass),
-        }
-    }
-
-    fn mixer(&self) -> Option<&dyn Mixer> {
-        match self {
-            Self::Other(mixer) => Some(&**mixer),
-            _ => None,
-        }
-    }
-
-    /// `residual + forward(x)`.
-    fn forward_onto(&self, residual: &Array, x: &Array, pass: &mut Pass<'_>) -> Result<Array> {
-        match self {
-            Self::Grouped(attention) => attention.forward_onto(residual, x, pass),
-            Self::Latent(_) | Self::Other(_) => mx::add(residual, &self.forward(x, pass)?),
-        }
-    }
 }
 
 enum FeedForward {
