@@ -13,7 +13,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use ask::{AskArgs, DoctorArgs, PsArgs, StopArgs};
 pub use bench::{
-    BenchArgs, BenchCommand, CompareArgs, EngineArgs, OutputArgs, SizeArgs, SuiteArg, SuitesArgs, TargetArgs,
+    BenchArgs, BenchCommand, CompareArgs, EngineArgs, OutputArgs, ParserArgs, SizeArgs, SuiteArg, SuitesArgs,
+    TargetArgs,
 };
 pub use inspect::{ParseArgs, RenderArgs};
 pub use keep::KeepArgs;

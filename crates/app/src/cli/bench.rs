@@ -23,6 +23,8 @@ pub enum BenchCommand {
     Run(SuitesArgs),
     /// Put saved results side by side.
     Compare(CompareArgs),
+    /// How fast the output of each format is parsed.
+    Parser(ParserArgs),
 }
 
 /// Options of `bench engine`.
@@ -177,6 +179,14 @@ pub struct OutputArgs {
     /// Draw the results.
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
+}
+
+/// Options of `bench parser`.
+#[derive(Debug, Args)]
+pub struct ParserArgs {
+    /// Output of each format, in bytes.
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    pub bytes: u32,
 }
 
 /// Options of `bench compare`.

@@ -6,6 +6,7 @@ mod engine;
 mod machine;
 mod options;
 mod output;
+mod parser;
 mod plot;
 mod prompts;
 mod results;
@@ -26,5 +27,6 @@ pub fn run(args: &BenchArgs) -> Result<()> {
         BenchCommand::Engine(args) => engine::run(args),
         BenchCommand::Run(args) => run::run(args),
         BenchCommand::Compare(args) => compare::run(args),
+        BenchCommand::Parser(args) => parser::run(args),
     }
 }

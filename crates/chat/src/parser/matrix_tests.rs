@@ -5,6 +5,9 @@ use serde_json::{Value, json};
 use super::{Event, FinishReason, OutputFormat, OutputOptions, OutputParser, Tool, ToolFormat, pieces};
 use crate::formats::{CallWire, Scope};
 
+#[path = "storm_tests.rs"]
+mod storm;
+
 /// What an output says, whatever the pieces.
 #[derive(Debug, Default, PartialEq)]
 struct Said {

@@ -29,6 +29,7 @@ fn string_method(text: &str, method: &str, args: &[Value]) -> Option<Result<Valu
             None => list(&["", "", text]),
         }),
         "rsplit" => rsplit(text, args),
+        "format" if has_long_number(text) => Err(invalid("format: a width or precision is too large")),
         "index" => strings(args).and_then(|(part,)| {
             let start = text.find(part).ok_or_else(|| invalid("substring not found"))?;
             Ok(Value::from(text[..start].chars().count()))
@@ -40,6 +41,14 @@ fn string_method(text: &str, method: &str, args: &[Value]) -> Option<Result<Valu
         }
         _ => return None,
     })
+}
+
+/// Digits of the largest width that a format may ask for: what it pads is charged only once it is made.
+const N_WIDTH_DIGITS_MAX: usize = 4;
+
+/// Whether a run of digits is longer than any sensible width.
+fn has_long_number(text: &str) -> bool {
+    text.split(|character: char| !character.is_ascii_digit()).any(|digits| digits.len() > N_WIDTH_DIGITS_MAX)
 }
 
 fn map_method(value: &Value, method: &str, args: &[Value]) -> Option<Result<Value, Error>> {

@@ -1,7 +1,7 @@
 //! Transcripts of `/v1/chat/completions`.
 
 use serde_json::{Value, json};
-use tokbar_engine::fake::expected_tokens;
+use tokbar_engine::{Dry, fake::expected_tokens};
 use tokbar_engine::{Request, SamplingOptions};
 use tokbar_server::SamplingDefaults;
 
@@ -185,6 +185,44 @@ fn sampling_options_reach_the_engine() {
         let answer = server.post(PATH, &hello(extra.clone())).ok();
         let expected = written(&server, prompt, sampling, max_tokens);
         assert_eq!(answer["choices"][0]["message"]["content"], expected, "{extra}");
+    }
+}
+
+#[test]
+fn repetitions_are_penalised_as_asked() {
+    let server = TestServer::hashing();
+    let prompt = "<|start|>user\nhi<|end|>\n<|start|>assistant\n";
+    // In order of ids: the special tokens, and the bytes from 5 on.
+    let specials: Vec<u32> = (0..5).collect();
+    let byte = |byte: u8| 5 + u32::from(byte);
+    let dry = |last_n: Option<usize>, more: &[u32]| {
+        let breakers = [specials.as_slice(), more].concat();
+        let dry = Dry { multiplier: 0.8, base: 1.75, allowed_length: 1, last_n, breakers: breakers.into() };
+        SamplingOptions { dry: Some(dry), ..greedy() }
+    };
+    let usual = [b'\n', b'"', b'*', b':'].map(byte);
+    for (extra, sampling) in [
+        (json!({}), dry(None, &usual)),
+        (json!({ "dry_penalty_last_n": 40 }), dry(Some(40), &usual)),
+        (json!({ "dry_sequence_breakers": ["u", "s"] }), dry(None, &[byte(b's'), byte(b'u')])),
+        (json!({ "dry_sequence_breakers": "[\"e\"]" }), dry(None, &[byte(b'e')])),
+        (json!({ "dry_penalty_last_n": 0 }), greedy()),
+        (json!({ "dry_multiplier": 0 }), greedy()),
+    ] {
+        let mut body =
+            hello(json!({ "temperature": 0, "max_tokens": 200, "dry_multiplier": 0.8, "dry_allowed_length": 1 }));
+        body.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        let answer = server.post(PATH, &body).ok();
+        assert_eq!(answer["choices"][0]["message"]["content"], written(&server, prompt, sampling, 200), "{extra}");
+    }
+    for (extra, param) in [
+        (json!({ "dry_multiplier": 1, "dry_base": 0.5 }), "dry_base"),
+        (json!({ "dry_sequence_breakers": [""] }), "dry_sequence_breakers[0]"),
+        (json!({ "dry_sequence_breakers": 5 }), "dry_sequence_breakers"),
+        (json!({ "dry_penalty_last_n": -2 }), "dry_penalty_last_n"),
+    ] {
+        let reply = server.post(PATH, &hello(extra));
+        assert_eq!((reply.status, &reply.json()["error"]["param"]), (400, &json!(param)));
     }
 }
 
