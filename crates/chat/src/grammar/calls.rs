@@ -82,7 +82,9 @@ impl<'a> Calls<'a> {
     /// What follows a text that has opened a call. The token that completes it may hold some of what comes next, and what
     /// stands before it may share its first token.
     pub fn after(mut self, on: &str, trigger: Option<&Trigger>) -> String {
-        let begin = trigger.map_or(&self.shape.begin[on.len()..], |_| "").trim_start();
+        // An opener that stands in place of the usual one has calls right behind it.
+        let begin = if trigger.is_some() { "" } else { self.shape.begin.strip_prefix(on).unwrap_or_default() };
+        let begin = begin.trim_start();
         self.is_loose = begin.is_empty();
         let rest = match trigger {
             Some(trigger) => self.call(trigger.call),

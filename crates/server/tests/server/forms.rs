@@ -23,16 +23,17 @@ fn forms_are_kept_to() {
     let server = TestServer::hashing();
     let messages = json!([{ "role": "user", "content": "hi" }]);
     let format = json!({ "type": "json_schema", "name": "x", "schema": schema() });
-    let anthropic = json!({ "messages": messages, "max_tokens": 400, "output_config": { "format": format } });
+    let anthropic =
+        json!({ "messages": messages, "max_tokens": 400, "temperature": 0, "output_config": { "format": format } });
     let answer = server.post("/v1/messages", &anthropic).ok();
     assert!(is_valid(&parsed(&answer["content"][0]["text"])), "{answer}");
-    let responses = json!({ "input": "hi", "max_output_tokens": 400, "text": { "format": format } });
+    let responses = json!({ "input": "hi", "max_output_tokens": 400, "temperature": 0, "text": { "format": format } });
     let answer = server.post("/v1/responses", &responses).ok();
     assert!(is_valid(&parsed(&answer["output"][0]["content"][0]["text"])), "{answer}");
-    let ollama = json!({ "model": "tiny", "messages": messages, "stream": false, "format": schema() });
+    let ollama = json!({ "model": "tiny", "messages": messages, "stream": false, "format": schema(), "options": { "temperature": 0 } });
     let answer = server.post("/api/chat", &ollama).ok();
     assert!(is_valid(&parsed(&answer["message"]["content"])), "{answer}");
-    let generate = json!({ "model": "tiny", "prompt": "hi", "stream": false, "format": schema() });
+    let generate = json!({ "model": "tiny", "prompt": "hi", "stream": false, "format": schema(), "options": { "temperature": 0 } });
     let answer = server.post("/api/generate", &generate).ok();
     assert!(is_valid(&parsed(&answer["response"])), "{answer}");
 }
@@ -43,7 +44,7 @@ fn calls_are_made_when_they_must_be() {
     let messages = json!([{ "role": "user", "content": "hi" }]);
     for choice in [json!({ "type": "any" }), json!({ "type": "tool", "name": "look" })] {
         let tool = json!({ "name": "look", "input_schema": schema() });
-        let body = json!({ "messages": messages, "max_tokens": 400, "tools": [tool], "tool_choice": choice });
+        let body = json!({ "messages": messages, "max_tokens": 400, "temperature": 0, "tools": [tool], "tool_choice": choice });
         let answer = server.post("/v1/messages", &body).ok();
         let call = answer["content"].as_array().unwrap().last().unwrap();
         assert_eq!((&call["type"], &answer["stop_reason"]), (&json!("tool_use"), &json!("tool_use")), "{answer}");
@@ -51,7 +52,7 @@ fn calls_are_made_when_they_must_be() {
     }
     for choice in [json!("required"), json!({ "type": "function", "name": "look" })] {
         let tool = json!({ "type": "function", "name": "look", "parameters": schema() });
-        let body = json!({ "input": "hi", "max_output_tokens": 400, "tools": [tool], "tool_choice": choice });
+        let body = json!({ "input": "hi", "max_output_tokens": 400, "temperature": 0, "tools": [tool], "tool_choice": choice });
         let answer = server.post("/v1/responses", &body).ok();
         let call = answer["output"].as_array().unwrap().last().unwrap();
         assert_eq!(call["type"], "function_call", "{answer}");
