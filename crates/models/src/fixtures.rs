@@ -10,6 +10,22 @@ use crate::config::Mode;
 use crate::mx::{self, Array, Dtype, Packing};
 use crate::weights::mode_name;
 
+/// Goldens of networks with layers that keep a state, one a family or layout.
+pub const RECURRENT: &[&str] = &[
+    "bailing_hybrid",
+    "bailing_moe_v3",
+    "falcon_h1",
+    "granitemoehybrid",
+    "jamba",
+    "kimi_linear",
+    "lfm2",
+    "lfm2_moe",
+    "nemotron_h",
+    "qwen3_5",
+    "qwen3_5_moe",
+    "qwen3_next",
+];
+
 /// A file of `tests/golden`.
 #[derive(Deserialize)]
 pub struct Fixture {

@@ -79,14 +79,19 @@ fn weights_that_do_not_fit_are_refused_by_name_before_any_is_read() {
             true => fixture.tensors.push(spoilt),
             false => fixture.tensors[at] = spoilt,
         }
-        let dir = tempfile::tempdir().unwrap();
-        fixture.write(dir.path());
-        let mut n_reads = 0;
-        let result = load(dir.path(), &LoadOptions::default(), &mut |_| n_reads += 1);
-        let error = result.err().map(|error| error.to_string()).unwrap_or_default();
-        assert!(error.contains(expected), "expected {expected:?} in {error:?}");
-        assert_eq!(n_reads, 0, "{error}");
+        check_refused_unread(&fixture, expected);
     }
+}
+
+/// Loading ends with an error of these words, and no tensor has been read.
+fn check_refused_unread(fixture: &Fixture, expected: &str) {
+    let dir = tempfile::tempdir().unwrap();
+    fixture.write(dir.path());
+    let mut n_reads = 0;
+    let result = load(dir.path(), &LoadOptions::default(), &mut |_| n_reads += 1);
+    let error = result.err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(error.contains(expected), "expected {expected:?} in {error:?}");
+    assert_eq!(n_reads, 0, "{error}");
 }
 
 #[test]
@@ -114,13 +119,7 @@ fn packed_weights_that_do_not_fit_are_refused_by_name_before_any_is_read() {
         let mut fixture = Fixture::read("llama_affine4_g64");
         fixture.config.as_object_mut().unwrap().remove("quantization_config");
         spoil(&mut fixture.config);
-        let dir = tempfile::tempdir().unwrap();
-        fixture.write(dir.path());
-        let mut n_reads = 0;
-        let result = load(dir.path(), &LoadOptions::default(), &mut |_| n_reads += 1);
-        let error = result.err().map(|error| error.to_string()).unwrap_or_default();
-        assert!(error.contains(expected), "expected {expected:?} in {error:?}");
-        assert_eq!(n_reads, 0, "{error}");
+        check_refused_unread(&fixture, expected);
     }
 }
 

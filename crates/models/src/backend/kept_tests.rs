@@ -9,7 +9,7 @@ use tokbar_engine::{
 };
 
 use crate::backend::MlxBackend;
-use crate::fixtures::{Fixture, uniforms};
+use crate::fixtures::{Fixture, RECURRENT, uniforms};
 use crate::load::LoadOptions;
 
 /// Room for the difference between one long and several short sums.
@@ -53,21 +53,7 @@ fn keep(backend: &mut MlxBackend, id: SequenceId, blocks: &[(u64, Range<usize>)]
 
 #[test]
 fn prefixes_are_reused_at_every_length() {
-    let recurrent = [
-        "bailing_hybrid",
-        "bailing_moe_v3",
-        "falcon_h1",
-        "granitemoehybrid",
-        "jamba",
-        "kimi_linear",
-        "lfm2",
-        "lfm2_moe",
-        "nemotron_h",
-        "qwen3_5",
-        "qwen3_5_moe",
-        "qwen3_next",
-    ];
-    for name in ["llama_gqa", "gemma3_text_rotating", "mistral_window"].into_iter().chain(recurrent) {
+    for name in ["llama_gqa", "gemma3_text_rotating", "mistral_window"].iter().chain(RECURRENT).copied() {
         let mut backend = backend(name);
         let needs_snapshot = backend.info().snapshot_bytes > 0;
         assert_eq!(needs_snapshot, name != "llama_gqa", "{name}");

@@ -61,8 +61,8 @@ impl StateCache {
         &self.arrays
     }
 
-    #[allow(dead_code)]
     /// Replaces them. Arrays are values: who kept the old ones still has them.
+    #[cfg(test)]
     pub fn set(&mut self, arrays: Vec<Array>) {
         *self = Self::of(arrays);
     }

@@ -4,28 +4,13 @@ use std::time::Instant;
 
 use crate::cache::{Layout, SequenceCache};
 use crate::config::ConfigFile;
-use crate::fixtures::{Fixture, uniforms};
+use crate::fixtures::{Fixture, RECURRENT, uniforms};
 use crate::load::build;
 use crate::mx::{self, Array, Dtype};
 use crate::pass::{Pass, PassRow};
 use crate::weights::{Compute, Kernels, PackedWeights, WeightFiles};
 
 use super::Model;
-
-const NAMES: &[&str] = &[
-    "bailing_hybrid",
-    "bailing_moe_v3",
-    "falcon_h1",
-    "granitemoehybrid",
-    "jamba",
-    "kimi_linear",
-    "lfm2",
-    "lfm2_moe",
-    "nemotron_h",
-    "qwen3_5",
-    "qwen3_5_moe",
-    "qwen3_next",
-];
 
 fn model(name: &str, kernels: Kernels) -> Box<dyn Model> {
     let dir = tempfile::tempdir().unwrap();
@@ -49,7 +34,7 @@ fn prefill(model: &dyn Model, n: usize) -> (usize, Vec<Array>) {
 
 #[test]
 fn long_prompts_take_fewer_operations_than_tokens() {
-    for name in NAMES {
+    for name in RECURRENT {
         for kernels in [Kernels::Fused, Kernels::Plain] {
             let model = model(name, kernels);
             let ((short, _), (long, _)) = (prefill(&*model, 512), prefill(&*model, 4096));
@@ -62,7 +47,7 @@ fn long_prompts_take_fewer_operations_than_tokens() {
 
 #[test]
 fn one_long_pass_leaves_the_state_of_many_short_ones() {
-    for name in NAMES {
+    for name in RECURRENT {
         let model = model(name, Kernels::Plain);
         let n = 700;
         let start = Instant::now();
