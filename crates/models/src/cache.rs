@@ -5,54 +5,23 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use crate::mx::{self, Array, Cut, Result};
-use crate::{LoadError, LoadResult};
 
 pub mod bytes;
 pub mod join;
+mod layout;
 pub mod rotating;
 pub mod run;
+pub mod slab;
+pub mod slabs;
 pub mod snapshot;
 pub mod state;
 pub mod template;
 
+pub use layout::{CacheKind, KvQuantization, Layout};
 use rotating::Rotating;
 pub use run::Stored;
 use run::{Format, Piece, State, Tail};
 use state::StateCache;
-
-/// What a layer remembers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CacheKind {
-    /// KV of every position.
-    Full,
-    /// KV of the last positions.
-    Rotating {
-        /// Positions a query sees, itself included.
-        window: usize,
-    },
-    /// Arrays of a fixed size.
-    State,
-}
-
-/// Packed KV from a position on. What comes before stays as computed, so that a position's KV does not depend on how long
-/// its sequence becomes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KvQuantization {
-    /// 4 or 8.
-    pub bits: i32,
-    /// First position that is packed.
-    pub min_length: usize,
-}
-
-/// The layers of a model.
-#[derive(Debug)]
-pub struct Layout {
-    kinds: Vec<CacheKind>,
-    /// Per layer, its index among those of its run.
-    full_idx: Vec<usize>,
-    n_full: usize,
-    quantization: Option<KvQuantization>,
-}
 
 /// Consecutive positions of a layer as attention reads them.
 pub struct Stretch {
@@ -110,59 +79,6 @@ pub struct Saved {
     n_tails: usize,
     last: Option<State>,
     own: Vec<Own>,
-}
-
-impl KvQuantization {
-    /// Refuses what cannot be packed.
-    ///
-    /// # Errors
-    /// Names the number that is wrong.
-    pub fn check(self, mut head_dims: impl Iterator<Item = usize>) -> LoadResult<()> {
-        if ![4, 8].contains(&self.bits) {
-            return Err(LoadError::KvQuantization { detail: format!("{} bits; it can have 4 or 8", self.bits) });
-        }
-        match head_dims.find(|dim| !dim.is_multiple_of(run::GROUP_SIZE)) {
-            Some(dim) => {
-                let detail = format!("heads of {dim} elements, which do not split into groups of {}", run::GROUP_SIZE);
-                Err(LoadError::KvQuantization { detail })
-            }
-            None => Ok(()),
-        }
-    }
-}
-
-impl Layout {
-    /// Layers of these kinds.
-    pub fn new(kinds: &[CacheKind], quantization: Option<KvQuantization>) -> Rc<Self> {
-        let mut n_full = 0;
-        let full_idx = kinds.iter().map(|kind| {
-            n_full += usize::from(*kind == CacheKind::Full);
-            n_full.saturating_sub(1)
-        });
-        let full_idx = full_idx.collect();
-        Rc::new(Self { kinds: kinds.to_vec(), full_idx, n_full, quantization })
-    }
-
-    /// How many layers keep every position.
-    pub fn n_full(&self) -> usize {
-        self.n_full
-    }
-
-    /// How each layer remembers.
-    pub fn kinds(&self) -> &[CacheKind] {
-        &self.kinds
-    }
-
-    /// How the KV of a position is stored, and one past the last position stored so.
-    pub fn format(&self, position: usize) -> (Format, usize) {
-        match self.quantization {
-            Some(KvQuantization { bits, min_length }) if position >= min_length => {
-                (Format::Packed { bits }, usize::MAX)
-            }
-            Some(KvQuantization { min_length, .. }) => (Format::Dense, min_length),
-            None => (Format::Dense, usize::MAX),
-        }
-    }
 }
 
 impl SequenceCache {
@@ -326,6 +242,34 @@ impl SequenceCache {
         self.pieces.iter().filter_map(|piece| piece.clip(range)).chain(own).collect()
     }
 
+    /// Among the layers that keep every position, which one a layer is; `None` when it is none of them.
+    pub fn full_idx(&self, layer_idx: usize) -> Option<usize> {
+        let is_full = self.layout.kinds.get(layer_idx) == Some(&CacheKind::Full);
+        is_full.then(|| self.layout.full_idx[layer_idx])
+    }
+
+    /// The shared positions that it starts with.
+    pub fn prefix(&self) -> impl Iterator<Item = &Piece> {
+        self.pieces.iter()
+    }
+
+    /// The one run, dense and read from its start, that holds all positions after the shared ones.
+    pub fn only_run(&self) -> Option<&Rc<run::Run>> {
+        let [tail] = self.tails.as_slice() else { return None };
+        let run = tail.run();
+        (self.layout.n_full > 0 && run.format() == Format::Dense && tail.from == run.start()).then_some(run)
+    }
+
+    /// The shared positions of a layer that keeps every one.
+    pub fn shared_stretches(&self, layer_idx: usize) -> Result<Vec<Stretch>> {
+        let full_idx = self.layout.full_idx[layer_idx];
+        let stretches = self.pieces.iter().map(|piece| {
+            let (keys, values) = piece.run().read(full_idx, piece.range())?;
+            Ok(Stretch { keys, values, range: piece.range().clone() })
+        });
+        stretches.collect()
+    }
+
     /// The runs that it reads or writes.
     pub fn runs(&self) -> impl Iterator<Item = &Rc<run::Run>> {
         self.pieces.iter().map(Piece::run).chain(self.tails.iter().map(Tail::run))
@@ -362,12 +306,6 @@ impl SequenceCache {
             tail.run().restore(state);
         }
         self.own = saved.own;
-    }
-}
-
-impl From<Option<usize>> for CacheKind {
-    fn from(window: Option<usize>) -> Self {
-        window.map_or(Self::Full, |window| Self::Rotating { window })
     }
 }
 
