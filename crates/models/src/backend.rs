@@ -170,7 +170,7 @@ impl Backend for MlxBackend {
         self.check(step)?;
         // Taken out of the map for the time of the pass, which borrows them all at once.
         let mut sequences: Vec<_> = step.rows.iter().filter_map(|row| self.sequences.remove(&row.sequence)).collect();
-        let rows = sequences.iter().zip(&step.rows).map(|(sequence, row)| (&sequence.cache, n_tokens(row)));
+        let rows = sequences.iter_mut().zip(&step.rows).map(|(sequence, row)| (&mut sequence.cache, n_tokens(row)));
         let arranged = self.slabs.arrange(rows);
         let saved: Vec<_> = sequences.iter().map(Sequence::save).collect();
         let slabs = self.slabs.save();

@@ -120,7 +120,7 @@ fn run(model: &dyn Model, sequences: &[Sequence], schedule: &Schedule) -> f32 {
             continue;
         }
         if schedule.is_arranged {
-            slabs.arrange(rows.iter().map(|row| (&*row.cache, row.len))).unwrap();
+            slabs.arrange(rows.iter_mut().map(|row| (&mut *row.cache, row.len))).unwrap();
         }
         let tokens = Array::from_slice(&tokens, &[tokens.len() as i32]);
         let hidden = model.hidden(&tokens, &mut Pass::new(rows)).unwrap();

@@ -3,8 +3,8 @@
 
 use std::rc::Rc;
 
-use crate::cache::SequenceCache;
 use crate::cache::state::StateCache;
+use crate::cache::{Lane, SequenceCache};
 use crate::layers::rope::{Place, Spec, Table};
 use crate::mx::{Array, Result};
 
@@ -24,7 +24,7 @@ pub struct Pass<'a> {
     masks: Vec<(Span, Array)>,
     stairs: Vec<Stairs>,
     groups: Option<Rc<Groups>>,
-    together: Option<Option<Rc<Together>>>,
+    together: Vec<(Lane, Option<Rc<Together>>)>,
 }
 
 /// One sequence's tokens in a pass.
@@ -79,7 +79,7 @@ impl<'a> Pass<'a> {
             .flat_map(|row| (0..row.len).map(|i| Place { position: row.offset + i, n_total: row.n_total }))
             .collect();
         let (tables, masks, stairs) = (Vec::new(), Vec::new(), Vec::new());
-        Self { rows, places, tables, masks, stairs, groups: None, together: None }
+        Self { rows, places, tables, masks, stairs, groups: None, together: Vec::new() }
     }
 
     /// Position of each token.
@@ -104,13 +104,13 @@ impl<'a> Pass<'a> {
         groups
     }
 
-    /// The rows whose KV lies side by side; `None` = none.
-    pub fn together(&mut self) -> Result<Option<Rc<Together>>> {
-        if let Some(together) = &self.together {
+    /// The rows whose KV of a lane lies side by side; `None` = none.
+    pub fn together(&mut self, lane: Lane) -> Result<Option<Rc<Together>>> {
+        if let Some((_, together)) = self.together.iter().find(|(known, _)| *known == lane) {
             return Ok(together.clone());
         }
-        let together = Together::of(&self.rows)?.map(Rc::new);
-        self.together = Some(together.clone());
+        let together = Together::of(&self.rows, lane)?.map(Rc::new);
+        self.together.push((lane, together.clone()));
         Ok(together)
     }
 

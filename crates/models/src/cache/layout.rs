@@ -29,13 +29,33 @@ pub struct KvQuantization {
     pub min_length: usize,
 }
 
+/// Where a layer's memory is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seat {
+    /// In the runs of a lane, as the layer of this index.
+    Lane(Lane, usize),
+    /// The state of this index.
+    State(usize),
+}
+
+/// Layers that keep the same positions, in the same runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lane {
+    /// Those that keep every position.
+    Full,
+    /// Those of the window of this index.
+    Window(usize),
+}
+
 /// The layers of a model.
 #[derive(Debug)]
 pub struct Layout {
     pub(super) kinds: Vec<CacheKind>,
-    /// Per layer, its index among those of its run.
-    pub(super) full_idx: Vec<usize>,
+    pub(super) seats: Vec<Seat>,
     pub(super) n_full: usize,
+    /// Each window, and how many layers have it.
+    pub(super) windows: Vec<(usize, usize)>,
+    pub(super) n_states: usize,
     quantization: Option<KvQuantization>,
 }
 
@@ -61,13 +81,28 @@ impl KvQuantization {
 impl Layout {
     /// Layers of these kinds.
     pub fn new(kinds: &[CacheKind], quantization: Option<KvQuantization>) -> Rc<Self> {
-        let mut n_full = 0;
-        let full_idx = kinds.iter().map(|kind| {
-            n_full += usize::from(*kind == CacheKind::Full);
-            n_full.saturating_sub(1)
+        let (mut n_full, mut n_states, mut windows) = (0, 0, Vec::<(usize, usize)>::new());
+        let next = |n: &mut usize| std::mem::replace(n, *n + 1);
+        let seats = kinds.iter().map(|kind| match kind {
+            CacheKind::Full => Seat::Lane(Lane::Full, next(&mut n_full)),
+            CacheKind::State => Seat::State(next(&mut n_states)),
+            CacheKind::Rotating { window } => {
+                let known = windows.iter().position(|(other, _)| other == window);
+                let at = known.unwrap_or(windows.len());
+                if known.is_none() {
+                    windows.push((*window, 0));
+                }
+                Seat::Lane(Lane::Window(at), next(&mut windows[at].1))
+            }
         });
-        let full_idx = full_idx.collect();
-        Rc::new(Self { kinds: kinds.to_vec(), full_idx, n_full, quantization })
+        let seats = seats.collect();
+        Rc::new(Self { kinds: kinds.to_vec(), seats, n_full, windows, n_states, quantization })
+    }
+
+    /// Whose layers share runs.
+    pub fn lanes(&self) -> impl Iterator<Item = Lane> + use<> {
+        let full = (self.n_full > 0).then_some(Lane::Full);
+        full.into_iter().chain((0..self.windows.len()).map(Lane::Window))
     }
 
     /// How many layers keep every position.

@@ -176,7 +176,8 @@ impl Slab {
             let last = self.n_slots() - 1;
             let moved = self.runs.borrow()[last].upgrade().filter(|_| last != slot);
             if let Some(run) = moved.filter(|run| self.seats(run, last)) {
-                for layer_idx in 0..self.layers.borrow().len() {
+                let n_layers = self.layers.borrow().len();
+                for layer_idx in 0..n_layers {
                     // As a copy: the graph must not need the array that it writes to.
                     if let Some(view) = self.view(layer_idx, last)? {
                         let copy = mx::contiguous(&view)?;
@@ -214,3 +215,7 @@ impl Saved {
 fn slot_cut(slot: usize) -> Cut {
     Cut { axis: 0, start: slot as i32, stop: slot as i32 + 1 }
 }
+
+#[cfg(test)]
+#[path = "slab_tests.rs"]
+mod tests;

@@ -4,9 +4,9 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use super::SequenceCache;
 use super::run::{Piece, Run};
 use super::slab::{Saved, Slab};
+use super::{Lane, SequenceCache};
 use crate::mx::Result;
 
 /// Most tokens of a row that takes its attention together with others: decodes, drafts included.
@@ -24,6 +24,7 @@ pub struct Slabs {
 /// What runs must have in common.
 #[derive(Clone, PartialEq, Eq)]
 struct Kind {
+    lane: Lane,
     /// The shared positions before them.
     prefix: Vec<(*const Run, Range<usize>)>,
     /// See [`class`].
@@ -42,22 +43,17 @@ impl Slabs {
     ///
     /// # Errors
     /// MLX's; nothing is lost then.
-    pub fn arrange<'c>(&mut self, rows: impl Iterator<Item = (&'c SequenceCache, usize)>) -> Result<()> {
+    pub fn arrange<'c>(&mut self, rows: impl Iterator<Item = (&'c mut SequenceCache, usize)>) -> Result<()> {
         self.tidy()?;
         let mut wanted: Vec<Wanted> = Vec::new();
         for (cache, len) in rows {
-            let Some(run) = cache.only_run().filter(|_| len <= N_TOKENS_MAX) else {
+            if len > N_TOKENS_MAX {
                 cache.written().try_for_each(|run| run.move_out())?;
                 continue;
-            };
-            let n_positions = run.end() - run.start() + len;
-            let kind = Kind { prefix: cache.prefix().map(identity).collect(), class: class(n_positions) };
-            match wanted.iter_mut().find(|wanted| wanted.kind == kind) {
-                Some(wanted) => {
-                    wanted.runs.push(Rc::clone(run));
-                    wanted.n_positions = wanted.n_positions.max(n_positions);
-                }
-                None => wanted.push(Wanted { kind, runs: vec![Rc::clone(run)], n_positions }),
+            }
+            cache.rotate();
+            for lane in cache.layout().lanes() {
+                want(&mut wanted, cache, (lane, len))?;
             }
         }
         wanted.into_iter().try_for_each(|wanted| self.seat(wanted))
@@ -100,6 +96,24 @@ impl Slabs {
         slab.reserve(slab.n_slots() + new.len(), n_positions.max(slab.capacity()))?;
         new.iter().try_for_each(|run| slab.take_in(run))
     }
+}
+
+/// Adds a cache that is to take `len` tokens to those of its kind.
+fn want(wanted: &mut Vec<Wanted>, cache: &SequenceCache, (lane, len): (Lane, usize)) -> Result<()> {
+    let Some(run) = cache.only_run(lane) else {
+        return cache.written().try_for_each(|run| run.move_out());
+    };
+    let n_positions = run.end() - run.start() + len;
+    let prefix = if lane == Lane::Full { cache.prefix().map(identity).collect() } else { Vec::new() };
+    let kind = Kind { lane, prefix, class: class(n_positions) };
+    match wanted.iter_mut().find(|wanted| wanted.kind == kind) {
+        Some(wanted) => {
+            wanted.runs.push(Rc::clone(run));
+            wanted.n_positions = wanted.n_positions.max(n_positions);
+        }
+        None => wanted.push(Wanted { kind, runs: vec![Rc::clone(run)], n_positions }),
+    }
+    Ok(())
 }
 
 fn identity(piece: &Piece) -> (*const Run, Range<usize>) {

@@ -4,6 +4,7 @@
 use std::rc::Rc;
 
 use super::PassRow;
+use crate::cache::Lane;
 use crate::cache::slab::{Place, Slab};
 use crate::cache::slabs::N_TOKENS_MAX;
 use crate::mx::{self, Array, Dtype, Result};
@@ -55,10 +56,10 @@ struct Seat {
 
 impl Together {
     /// `None` when no rows are together.
-    pub(super) fn of(rows: &[PassRow<'_>]) -> Result<Option<Self>> {
+    pub(super) fn of(rows: &[PassRow<'_>], lane: Lane) -> Result<Option<Self>> {
         let mut sides: Vec<Vec<Seat>> = Vec::new();
         for (row_idx, row) in rows.iter().enumerate() {
-            let Some(run) = row.cache.only_run().filter(|_| row.len <= N_TOKENS_MAX) else { continue };
+            let Some(run) = row.cache.only_run(lane).filter(|_| row.len <= N_TOKENS_MAX) else { continue };
             let Some(place) = run.place() else { continue };
             let seat = Seat { row_idx, place, at: row.offset - run.start() };
             match sides.iter_mut().find(|side| Rc::ptr_eq(&side[0].place.slab, &seat.place.slab)) {
@@ -81,7 +82,8 @@ impl Together {
         let mut back = vec![0; order.len()];
         order.iter().enumerate().for_each(|(at, token)| back[*token as usize] = at as u32);
         let back = (!back.is_sorted()).then(|| Array::from_slice(&back, &[back.len() as i32]));
-        let groups = sides.iter().map(|seats| Side::of(seats, rows, order.len())).collect::<Result<_>>()?;
+        let window = rows.first().and_then(|row| row.cache.window(lane));
+        let groups = sides.iter().map(|seats| Side::of(seats, rows, (order.len(), window))).collect::<Result<_>>()?;
         Ok(Some(Self { groups, is_in, back }))
     }
 
@@ -109,7 +111,7 @@ impl Together {
 }
 
 impl Side {
-    fn of(seats: &[Seat], rows: &[PassRow<'_>], n_tokens: usize) -> Result<Self> {
+    fn of(seats: &[Seat], rows: &[PassRow<'_>], (n_tokens, window): (usize, Option<usize>)) -> Result<Self> {
         let slab = Rc::clone(&seats[0].place.slab);
         let n_slots = slab.n_slots();
         let len = seats.iter().map(|seat| rows[seat.row_idx].len).max().unwrap_or(1);
@@ -133,8 +135,13 @@ impl Side {
         }
         let n_keys = last_seen.iter().max().map_or(1, |last| *last as usize + 1);
         let keys: Vec<i32> = (0..n_keys as i32).collect();
-        let seen = Array::from_slice(&last_seen, &[n_slots as i32, 1, len as i32, 1]);
-        let visible = mx::less_equal(&Array::from_slice(&keys, &[1, 1, 1, n_keys as i32]), &seen)?;
+        let keys = Array::from_slice(&keys, &[1, 1, 1, n_keys as i32]);
+        let cells = |values: &[i32]| Array::from_slice(values, &[n_slots as i32, 1, len as i32, 1]);
+        let mut visible = mx::less_equal(&keys, &cells(&last_seen))?;
+        if let Some(window) = window {
+            let too_far: Vec<i32> = last_seen.iter().map(|last| last - window as i32).collect();
+            visible = mx::bitwise_and(&visible, &mx::greater(&keys, &cells(&too_far))?)?;
+        }
         let hiding = mx::select(&visible, &mx::scalar(0.0), &mx::scalar(f32::NEG_INFINITY))?;
         let n = slots.len() as i32;
         let at = [Array::from_slice(&slots, &[n]), Array::from_slice(&places, &[n])];
@@ -144,9 +151,9 @@ impl Side {
     }
 
     /// Writes the rows' part of `[T, 2 Hk, D]` to a layer.
-    pub fn write(&self, full_idx: usize, kv: &Array) -> Result<()> {
+    pub fn write(&self, idx: usize, kv: &Array) -> Result<()> {
         let [slots, places] = &self.at;
-        self.slab.scatter(full_idx, [slots, places], &self.tokens.of_axis(kv)?)
+        self.slab.scatter(idx, [slots, places], &self.tokens.of_axis(kv)?)
     }
 
     /// Of `[T, ..]`, each slot's tokens: `[N L, ..]`.

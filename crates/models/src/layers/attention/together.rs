@@ -13,11 +13,10 @@ use crate::weights::Kernels;
 impl Sdpa {
     /// The rows that this layer takes together; `None` = none of them.
     pub(super) fn together(&self, pass: &mut Pass<'_>) -> Result<Option<Rc<Together>>> {
+        let (lane, _) = pass.row(0).cache.lane(self.layer_idx)?;
+        let reach = Reach::from(pass.row(0).cache.window(lane));
         // Chunks cut through shared positions and through slabs alike.
-        if self.shape.reach != Reach::All || pass.row(0).cache.full_idx(self.layer_idx).is_none() {
-            return Ok(None);
-        }
-        pass.together()
+        if self.shape.reach == reach { pass.together(lane) } else { Ok(None) }
     }
 
     /// As [`Sdpa::read`], of some rows together and of the others by themselves.
@@ -32,9 +31,9 @@ impl Sdpa {
         for side in together.sides() {
             let cache = &pass.row(side.row_idx).cache;
             let shared = cache.shared_stretches(self.layer_idx)?;
-            let full_idx = cache.full_idx(self.layer_idx).unwrap_or_default();
+            let (_, idx) = cache.lane(self.layer_idx)?;
             let picked = side.queries(queries)?;
-            let out = self.side(&picked, side, full_idx, &shared)?;
+            let out = self.side(&picked, side, idx, &shared)?;
             outputs.push(side.outputs(&out)?);
         }
         for (row_idx, held) in held.into_iter().enumerate().filter(|(row_idx, _)| !together.has(*row_idx)) {
@@ -47,7 +46,7 @@ impl Sdpa {
     }
 
     /// `[N L, Hq, D]` queries of all slots over what they share and what each has in the slab: `[N L, Hq D]`.
-    fn side(&self, queries: &Array, side: &Side, full_idx: usize, shared: &[Stretch]) -> Result<Array> {
+    fn side(&self, queries: &Array, side: &Side, idx: usize, shared: &[Stretch]) -> Result<Array> {
         let AttentionShape { n_heads, head_dim, scale, cap, .. } = self.shape;
         let len = side.len as i32;
         let n_slots = queries.dim(0) / len;
@@ -55,7 +54,7 @@ impl Sdpa {
             1 => mx::reshape(queries, &[n_slots, n_heads, 1, head_dim])?,
             len => mx::transpose_axes(&mx::reshape(queries, &[n_slots, len, n_heads, head_dim])?, &[0, 2, 1, 3])?,
         };
-        let heads = |is_values| side.slab.heads(full_idx, is_values, side.n_keys);
+        let heads = |is_values| side.slab.heads(idx, is_values, side.n_keys);
         let own = [heads(0)?, heads(1)?];
         let out = if self.kernels == Kernels::Fused && cap.is_none() && shared.is_empty() {
             let [keys, values] = &own;
@@ -112,8 +111,8 @@ impl Sdpa {
 
     /// Keeps what the rows of `together` append: their part of `[T, 2 Hk, D]`.
     pub(super) fn write_together(&self, kv: &Array, together: &Together, pass: &mut Pass<'_>) -> Result<()> {
-        let full_idx = pass.row(0).cache.full_idx(self.layer_idx).unwrap_or_default();
-        together.sides().try_for_each(|side| side.write(full_idx, kv))
+        let (_, idx) = pass.row(0).cache.lane(self.layer_idx)?;
+        together.sides().try_for_each(|side| side.write(idx, kv))
     }
 }
 
