@@ -291,8 +291,8 @@ pub fn slice_update_within(a: &Array, update: &Array, cuts: &[Cut]) -> Result<Ar
 /// `a` with slices of `updates` at the places that `indices`, one array for each of `axes`, name; the slices have length 1
 /// along these axes. `updates` has the axes of an index array, then those of `a`. In place when nothing else holds `a`.
 pub fn scatter(a: &Array, indices: &[&Array], updates: &Array, axes: &[i32]) -> Result<Array> {
-    // SAFETY: the vector handle is freed after the call that reads it; the axes slice is valid for the call.
     op(|out, s| {
+        // SAFETY: the vector handle is freed after the call that reads it; the axes slice is valid for the call.
         with_vector(indices, |indices| unsafe {
             sys::mlx_scatter(out, a.as_ptr(), indices, updates.as_ptr(), axes.as_ptr(), axes.len(), s)
         })
