@@ -12,6 +12,7 @@ use mlx_sys as sys;
 mod exp;
 mod fast;
 mod files;
+mod fused;
 mod gather;
 mod ops;
 mod quantized;
@@ -19,6 +20,7 @@ mod quantized;
 pub use exp::{exp, gated, sigmoid, softmax};
 pub use fast::{Mask, Pairs, attention, layer_norm, rms_norm, rope};
 pub use files::{from_bytes, item_size, load_safetensors, to_bytes};
+pub use fused::fused;
 pub use gather::{Order, gather_mm, gather_qmm};
 pub use ops::*; // Every operation is part of the door.
 #[cfg(test)]
