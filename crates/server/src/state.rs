@@ -5,12 +5,16 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use jiff::Timestamp;
 use tokbar_chat::TextModel;
 use tokbar_engine::{Engine, SamplingOptions};
+use tokio::time::Instant;
 
 use crate::body::BodyRoom;
+use crate::control::{Parts, Status};
+use crate::doors::Doors;
 use crate::kept::Kept;
 use crate::lifecycle::{Census, Lifecycle, Resident};
 use crate::rates::Rates;
-use crate::worker::TextJobs;
+use crate::running::Running;
+use crate::worker::{Closing, Jobs};
 use crate::{ApiError, ServerOptions, hash, ids};
 
 /// Name under which clients reach whatever is loaded.
@@ -204,7 +208,6 @@ impl Models {
         }
         let resident = |model: &Arc<ServedModel>| Resident {
             id: model.id.clone(),
-            state: "ready",
             loaded: 1.0,
             n_bytes: model.engine.info().weight_bytes as u64,
             ..Resident::default()
@@ -215,6 +218,11 @@ impl Models {
     /// In order.
     pub fn all(&self) -> Arc<[Arc<ServedModel>]> {
         self.shelf.read().unwrap_or_else(PoisonError::into_inner).served.clone()
+    }
+
+    /// The first model, while it is on its way.
+    pub(crate) fn loading_name(&self) -> Option<String> {
+        self.shelf.read().unwrap_or_else(PoisonError::into_inner).loading.clone()
     }
 
     fn none(&self) -> ApiError {
@@ -249,6 +257,8 @@ fn shared(served: Vec<ServedModel>) -> Arc<[Arc<ServedModel>]> {
     served.into_iter().map(Arc::new).collect()
 }
 
+/// Wishes of whoever manages the server that are worked on at once; some wait for the network.
+const N_CHORES_MAX: usize = 8;
 /// Wrong keys that one address may try.
 const N_WRONG_KEYS_PER_MINUTE: u32 = 20;
 
@@ -260,7 +270,7 @@ pub struct ServerState {
     /// Limits and keys.
     pub options: Arc<ServerOptions>,
     /// Rendering and tokenizing.
-    pub(crate) text_jobs: TextJobs,
+    pub(crate) text_jobs: Jobs,
     /// Memory of bodies.
     pub(crate) body_room: BodyRoom,
     /// Answers that clients may refer to later.
@@ -269,15 +279,47 @@ pub struct ServerState {
     pub(crate) rates: Rates,
     /// Wrong keys from each address.
     pub(crate) wrong_keys: Rates,
+    /// Keys.
+    pub(crate) doors: Doors,
+    /// What the control API reaches.
+    pub(crate) parts: Arc<Parts>,
+    /// What the control API asks for.
+    pub(crate) chores: Jobs,
+    /// Calls that run.
+    pub(crate) running: Running,
+    /// The end.
+    pub(crate) closing: Closing,
+    /// The start.
+    pub(crate) since: Instant,
 }
 
 impl ServerState {
     /// Ready to serve `models`.
     pub fn new(models: Models, options: ServerOptions) -> Self {
-        let text_jobs = TextJobs::new(options.n_text_jobs_max);
-        let body_room = BodyRoom::new(options.n_body_bytes_total_max);
-        let (rates, wrong_keys) = (Rates::new(options.n_calls_per_minute), Rates::new(Some(N_WRONG_KEYS_PER_MINUTE)));
-        let kept = Kept::default();
-        Self { models, options: Arc::new(options), text_jobs, body_room, kept, rates, wrong_keys }
+        Self {
+            text_jobs: Jobs::new(options.n_text_jobs_max),
+            body_room: BodyRoom::new(options.n_body_bytes_total_max),
+            kept: Kept::default(),
+            rates: Rates::new(options.n_calls_per_minute),
+            wrong_keys: Rates::new(Some(N_WRONG_KEYS_PER_MINUTE)),
+            doors: Doors::new(options.keys.clone(), options.launch.clone()),
+            parts: Arc::default(),
+            chores: Jobs::new(N_CHORES_MAX),
+            running: Running::default(),
+            closing: Closing::default(),
+            since: Instant::now(),
+            models,
+            options: Arc::new(options),
+        }
+    }
+
+    /// With what the control API reaches.
+    pub fn with_parts(self, parts: Parts) -> Self {
+        Self { parts: Arc::new(parts), ..self }
+    }
+
+    /// What the server is and does, without a call.
+    pub fn status(&self) -> Status {
+        Status::now(self)
     }
 }
