@@ -119,6 +119,20 @@ pub struct ModelArgs {
     pub draft: DraftArgs,
 }
 
+impl ModelArgs {
+    /// That model, held as usual.
+    pub fn named(model: &str) -> Self {
+        #[derive(Parser)]
+        struct Only {
+            #[command(flatten)]
+            model: ModelArgs,
+        }
+        let mut only = Only::parse_from(["tokbar", "-"]).model;
+        model.clone_into(&mut only.model);
+        only
+    }
+}
+
 /// Where drafts of the next tokens come from. Output is the same with and without, only faster.
 #[derive(Clone, Debug, Args)]
 pub struct DraftArgs {

@@ -45,7 +45,7 @@ pub fn run(args: &ServeArgs) -> Result<()> {
             loaded = wiring::in_background(move || lifecycle::load_keeping(&model, &kv))? => {
                 let loaded = loaded??;
                 let news = news(address, &loaded, keys.is_some());
-                keeper = Some(Keeper::start(&models, loaded, recipe, keeper_options(&args.keep, address))?);
+                keeper = Some(Keeper::start(&models, Some(loaded), recipe, keeper_options(&args.keep, address))?);
                 tell(news);
             }
             () = &mut serving => return Ok(()),

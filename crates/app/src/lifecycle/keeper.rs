@@ -75,17 +75,23 @@ struct Handle {
 }
 
 impl Keeper {
-    /// Serves `loaded` as the first of `models`, and keeps them from now on.
+    /// Serves `first`, if there is one, as the first of `models`, and keeps them from now on. `recipe` is how it was loaded, and
+    /// how others are.
     ///
     /// # Errors
     /// When the system gives no thread.
-    pub fn start(models: &Models, loaded: Loaded, recipe: Recipe, options: KeeperOptions) -> Result<Self> {
+    pub fn start(models: &Models, first: Option<Loaded>, recipe: Recipe, options: KeeperOptions) -> Result<Self> {
         let (commands, receiver) = std::sync::mpsc::sync_channel(N_COMMANDS_MAX);
         let shared = Arc::new(Shared::default());
-        let thread = worker::start(models.clone(), (loaded, recipe), options, (receiver, Arc::clone(&shared)))?;
+        let thread = worker::start(models.clone(), (first, recipe), options, (receiver, Arc::clone(&shared)))?;
         let handle = Arc::new(Handle { commands, shared });
         models.keep_by(handle.clone());
         Ok(Self { handle, thread: Some(thread) })
+    }
+
+    /// What loads, unloads and pins, and tells what is loaded.
+    pub fn lifecycle(&self) -> Arc<dyn Lifecycle> {
+        self.handle.clone()
     }
 
     /// Unloads everything and waits for that. Calls that still run are cancelled.

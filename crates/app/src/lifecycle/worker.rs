@@ -38,7 +38,7 @@ const TAG: &str = ":latest";
 /// Starts the thread.
 pub fn start(
     models: Models,
-    (loaded, recipe): (Loaded, Recipe),
+    (first, usual): (Option<Loaded>, Recipe),
     options: KeeperOptions,
     (commands, shared): (Receiver<Command>, Arc<Shared>),
 ) -> Result<JoinHandle<()>> {
@@ -52,7 +52,8 @@ pub fn start(
         shared,
         options,
         residents: Vec::new(),
-        recipes: vec![Recipe { id: Some(loaded.name.clone()), ..recipe.clone() }],
+        recipes: first.iter().map(|loaded| Recipe { id: Some(loaded.name.clone()), ..usual.clone() }).collect(),
+        usual,
         source,
         policy,
         hold: Hold::default(),
@@ -61,8 +62,10 @@ pub fn start(
         wake: Wake::default(),
         start: Instant::now(),
     };
-    worker.serve(loaded, recipe.names);
-    worker.residents[0].is_pinned = worker.options.is_pinned;
+    if let Some(loaded) = first {
+        worker.serve(loaded, worker.usual.names.clone());
+        worker.residents[0].is_pinned = worker.options.is_pinned;
+    }
     worker.show();
     let run = move || worker.run(&commands);
     std::thread::Builder::new().name("keeper".to_owned()).spawn(run).context("cannot start a thread")
@@ -74,8 +77,10 @@ struct Worker {
     options: KeeperOptions,
     /// In memory, by the time of loading.
     residents: Vec<Resident>,
-    /// Loaded once; the first is the usual one.
+    /// Loaded once; the first is what a call without a name means.
     recipes: Vec<Recipe>,
+    /// How models are loaded that nobody loaded before.
+    usual: Recipe,
     source: Option<Box<dyn Source>>,
     policy: Policy,
     hold: Hold,
@@ -186,9 +191,8 @@ impl Worker {
         if let Some(known) = self.recipes.iter().find(|recipe| recipe.answers_to(bare)) {
             return Some(known.clone());
         }
-        let usual = self.recipes.first().filter(|_| self.options.switches)?;
-        let model = sources::known_here(bare)?;
-        let mut recipe = usual.clone();
+        let model = sources::known_here(bare).filter(|_| self.options.switches)?;
+        let mut recipe = self.usual.clone();
         recipe.names = if model == bare { Vec::new() } else { vec![bare.to_owned()] };
         recipe.id = None;
         recipe.model.model = model;
