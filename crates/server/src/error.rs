@@ -300,9 +300,7 @@ impl ApiError {
     /// The HTTP status that every dialect uses.
     pub fn status(&self) -> StatusCode {
         match self {
-            Self::Host { .. } | Self::Origin { .. } | Self::KeyScope | Self::Elsewhere => {
-                StatusCode::FORBIDDEN
-            }
+            Self::Host { .. } | Self::Origin { .. } | Self::KeyScope | Self::Elsewhere => StatusCode::FORBIDDEN,
             Self::Cancelled => StatusCode::GONE,
             Self::Wish { problem, .. } => problem.status(),
             Self::KeyInAddress { .. } => StatusCode::BAD_REQUEST,

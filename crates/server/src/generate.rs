@@ -87,7 +87,8 @@ pub async fn start(state: &ServerState, model: &Arc<ServedModel>, job: Job) -> R
             };
             let outputs = model.engine.submit(request).map_err(|error| refusal(state, error))?;
             let reader = reader(model, job.stop.clone(), &prompt, tools.as_deref()).with_calls(job.rules.calls);
-            let generation = Generation::new((outputs, call.ticket(prompt.len())), prompt.clone(), reader, ends(model, &job));
+            let generation =
+                Generation::new((outputs, call.ticket(prompt.len())), prompt.clone(), reader, ends(model, &job));
             generations.push(generation.with_notices(guidance.notices.clone()));
         }
     }

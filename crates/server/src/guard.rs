@@ -9,9 +9,9 @@ use axum::middleware::Next;
 use axum::response::Response;
 use tokio::time::Instant;
 
+use crate::doors::Doors;
 use crate::keys::Key;
 use crate::rates::Client;
-use crate::doors::Doors;
 use crate::running::CallerInfo;
 use crate::{ApiError, HostAddresses, KeyScope, ServerOptions, ServerState, calls, clients, cors, dialects};
 

@@ -11,7 +11,7 @@ use crate::body::BodyRoom;
 use crate::control::{Parts, Status};
 use crate::doors::Doors;
 use crate::kept::Kept;
-use crate::lifecycle::{Census, Lifecycle, Resident};
+use crate::lifecycle::{Census, Lifecycle, Resident, ResidentState};
 use crate::rates::Rates;
 use crate::running::Running;
 use crate::worker::{Closing, Jobs};
@@ -127,7 +127,13 @@ pub struct Models {
 struct Shelf {
     served: Arc<[Arc<ServedModel>]>,
     /// A model that is on its way.
-    loading: Option<String>,
+    loading: Option<Coming>,
+}
+
+/// A model on its way, and how much of it is there, from 0 to 1.
+struct Coming {
+    name: String,
+    part: Arc<dyn Fn() -> f64 + Send + Sync>,
 }
 
 /// Seconds after which a client may ask again for a model that is loading.
@@ -140,9 +146,10 @@ impl Models {
         Self { shelf: Arc::new(RwLock::new(shelf)), keeper: Arc::default() }
     }
 
-    /// Nothing yet: a model of this name is on its way. Until [`replace`](Self::replace), clients are told so.
-    pub fn loading(name: String) -> Self {
-        let shelf = Shelf { loading: Some(name), ..Shelf::default() };
+    /// Nothing yet: a model of this name is on its way, of which `part` is there. Until [`replace`](Self::replace), clients
+    /// are told so.
+    pub fn loading(name: String, part: Arc<dyn Fn() -> f64 + Send + Sync>) -> Self {
+        let shelf = Shelf { loading: Some(Coming { name, part }), ..Shelf::default() };
         Self { shelf: Arc::new(RwLock::new(shelf)), keeper: Arc::default() }
     }
 
@@ -212,7 +219,15 @@ impl Models {
             n_bytes: model.engine.info().weight_bytes as u64,
             ..Resident::default()
         };
-        Census { models: self.all().iter().map(resident).collect(), ..Census::default() }
+        let mut models: Vec<Resident> = self.all().iter().map(resident).collect();
+        let shelf = self.shelf.read().unwrap_or_else(PoisonError::into_inner);
+        models.extend(shelf.loading.as_ref().map(|coming| Resident {
+            id: coming.name.clone(),
+            state: ResidentState::Loading,
+            loaded: (coming.part)(),
+            ..Resident::default()
+        }));
+        Census { models, ..Census::default() }
     }
 
     /// In order.
@@ -220,15 +235,10 @@ impl Models {
         self.shelf.read().unwrap_or_else(PoisonError::into_inner).served.clone()
     }
 
-    /// The first model, while it is on its way.
-    pub(crate) fn loading_name(&self) -> Option<String> {
-        self.shelf.read().unwrap_or_else(PoisonError::into_inner).loading.clone()
-    }
-
     fn none(&self) -> ApiError {
         let shelf = self.shelf.read().unwrap_or_else(PoisonError::into_inner);
         match &shelf.loading {
-            Some(name) => ApiError::Loading { name: name.clone(), retry_after_s: RETRY_LOADING_S },
+            Some(coming) => ApiError::Loading { name: coming.name.clone(), retry_after_s: RETRY_LOADING_S },
             None => ApiError::NoModel,
         }
     }
@@ -316,6 +326,11 @@ impl ServerState {
     /// With what the control API reaches.
     pub fn with_parts(self, parts: Parts) -> Self {
         Self { parts: Arc::new(parts), ..self }
+    }
+
+    /// What the control API reaches.
+    pub fn parts(&self) -> &Parts {
+        &self.parts
     }
 
     /// What the server is and does, without a call.

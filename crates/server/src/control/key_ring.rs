@@ -91,9 +91,7 @@ pub struct KeyNameBody {
 
 /// The routes.
 pub fn routes() -> Router<ServerState> {
-    Router::new()
-        .route("/control/v1/keys", get(keys).post(add_key))
-        .route("/control/v1/keys/remove", post(remove_key))
+    Router::new().route("/control/v1/keys", get(keys).post(add_key)).route("/control/v1/keys/remove", post(remove_key))
 }
 
 async fn keys(State(state): State<ServerState>) -> Response {

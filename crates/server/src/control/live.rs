@@ -210,7 +210,7 @@ pub fn prefill_tps(state: &ServerState) -> f64 {
 }
 
 impl Live {
-    /// Of a server, now.
+    /// Of a server, now. Asks its engines for figures that they keep anyway.
     pub fn now(server: &ServerState) -> Self {
         let census = server.models.census();
         let models = server.models.all();
@@ -263,8 +263,11 @@ impl CacheUse {
 impl DraftUse {
     fn of(all: &[(Stats, usize)]) -> Self {
         let sum = |count: fn(&Stats) -> u64| all.iter().map(|(stats, _)| count(stats)).sum::<u64>();
-        let (n_verified, n_drafted, n_accepted) =
-            (sum(|stats| stats.drafts.n_verified), sum(|stats| stats.drafts.n_drafted), sum(|stats| stats.drafts.n_accepted));
+        let (n_verified, n_drafted, n_accepted) = (
+            sum(|stats| stats.drafts.n_verified),
+            sum(|stats| stats.drafts.n_drafted),
+            sum(|stats| stats.drafts.n_accepted),
+        );
         Self {
             acceptance_rate: (n_drafted > 0).then(|| n_accepted as f64 / n_drafted as f64),
             accepted_length_mean: (n_verified > 0).then(|| 1.0 + n_accepted as f64 / n_verified as f64),

@@ -91,7 +91,8 @@ async fn lines(State(state): State<ServerState>, uri: Uri) -> Response {
     if wanted.follow == Some(false) {
         return frames::response(past.boxed(), sse::CONTENT_TYPE);
     }
-    let follow = Follow { to_come, level: wanted.level, period: state.options.keep_alive, closing: state.closing.clone() };
+    let follow =
+        Follow { to_come, level: wanted.level, period: state.options.keep_alive, closing: state.closing.clone() };
     frames::response(past.chain(stream::unfold(follow, Follow::next)).boxed(), sse::CONTENT_TYPE)
 }
 

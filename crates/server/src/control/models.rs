@@ -119,7 +119,8 @@ async fn list(State(state): State<ServerState>, uri: Uri) -> Response {
         let mut shelf = shelves.shelf(n_context)?;
         let under_way = transfers.map(|transfers| transfers.list()).transpose()?.unwrap_or_default();
         for model in &mut shelf.models {
-            model.transfer = under_way.iter().find(|transfer| transfer.is_open() && transfer.model == model.id).cloned();
+            model.transfer =
+                under_way.iter().find(|transfer| transfer.is_open() && transfer.model == model.id).cloned();
         }
         put_residents(&mut shelf, residents);
         Ok(shelf)

@@ -3,7 +3,8 @@ use serde_json::json;
 use super::*;
 
 fn check(changes: Value, expected: Result<Value, &str>) {
-    let known = Settings { start: StartSettings { model: Some("a/b".to_owned()), on_launch: true }, ..Settings::default() };
+    let known =
+        Settings { start: StartSettings { model: Some("a/b".to_owned()), on_launch: true }, ..Settings::default() };
     match (merged(&known, changes.clone()), expected) {
         (Ok(settings), Ok(part)) => {
             let whole = serde_json::to_value(&settings).unwrap();
@@ -22,7 +23,10 @@ fn check(changes: Value, expected: Result<Value, &str>) {
 fn only_what_is_given_changes_and_null_sets_back() {
     check(json!({}), Ok(json!({"start": {"model": "a/b", "on_launch": true}})));
     check(json!({"start": {"model": null}}), Ok(json!({"start": {"model": null, "on_launch": true}})));
-    check(json!({"server": {"lan": "with_key", "port": 9000}}), Ok(json!({"server": {"lan": "with_key", "port": 9000}})));
+    check(
+        json!({"server": {"lan": "with_key", "port": 9000}}),
+        Ok(json!({"server": {"lan": "with_key", "port": 9000}})),
+    );
     check(json!({"models": {"max_rows": null}}), Ok(json!({"models": {"max_rows": 16}})));
 }
 

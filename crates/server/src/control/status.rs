@@ -160,9 +160,7 @@ impl State {
     pub fn now(server: &ServerState, census: &Census) -> Self {
         let calls = server.running.list(prefill_tps(server));
         let is_refusing = server.models.keeper().is_ok_and(|keeper| keeper.refusal().is_some());
-        let loading = server.models.loading_name();
-        let look = Look { census, calls: &calls, is_refusing, decode_tps: decode_tps(server), loading };
-        look.state()
+        Look { census, calls: &calls, is_refusing, decode_tps: decode_tps(server) }.state()
     }
 }
 
@@ -172,8 +170,6 @@ pub struct Look<'a> {
     pub calls: &'a [RunningCall],
     pub is_refusing: bool,
     pub decode_tps: f64,
-    /// A first model on its way that nobody keeps yet.
-    pub loading: Option<String>,
 }
 
 impl Look<'_> {
@@ -191,9 +187,8 @@ impl Look<'_> {
             let left_s = call.left_s;
             State { part: Some(part), left_s, ..State::new(StateKind::Prefill, Some(&call.model), words) }
         } else if let Some(model) = of(ResidentState::Loading) {
-            State::loading(&model.id, model.loaded)
-        } else if let Some(name) = &self.loading {
-            State::loading(name, 0.0)
+            let words = format!("Loading {:.0} %", model.loaded * 100.0);
+            State { part: Some(model.loaded), ..State::new(StateKind::Loading, Some(&model.id), words) }
         } else if self.is_refusing {
             State::new(StateKind::Refusing, None, "Short of memory".to_owned())
         } else if let Some(model) = of(ResidentState::Ready) {
@@ -213,11 +208,6 @@ impl State {
     fn new(kind: StateKind, model: Option<&str>, words: String) -> Self {
         let model = model.map(str::to_owned);
         Self { kind, model, part: None, left_s: None, tokens_per_s: None, n_running: 0, n_waiting: 0, words }
-    }
-
-    fn loading(model: &str, part: f64) -> Self {
-        let words = format!("Loading {:.0} %", part * 100.0);
-        Self { part: Some(part), ..Self::new(StateKind::Loading, Some(model), words) }
     }
 }
 

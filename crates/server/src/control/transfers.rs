@@ -153,7 +153,9 @@ pub struct OfId {
 /// The routes.
 pub fn routes() -> Router<ServerState> {
     let change = |change: TransferChange| {
-        post(move |State(state): State<ServerState>, request: Request| async move { alter(state, request, change).await })
+        post(
+            move |State(state): State<ServerState>, request: Request| async move { alter(state, request, change).await },
+        )
     };
     Router::new()
         .route("/control/v1/transfers", get(list).post(start))
