@@ -24,6 +24,11 @@ export function figure(value: number): string {
   return number(value, { maximumFractionDigits: digits, minimumFractionDigits: value > 0 && value < 10 ? digits : 0 });
 }
 
+/** 2.6. */
+export function tenths(value: number): string {
+  return number(value, { maximumFractionDigits: 1, minimumFractionDigits: 1 });
+}
+
 export function percent(part: number): string {
   return `${number(100 * part, { maximumFractionDigits: 0 })} %`;
 }
@@ -31,7 +36,7 @@ export function percent(part: number): string {
 /** Decimal units, as the system counts memory and files: 5.1 GB, 98 MB. */
 export function bytes(value: number): string {
   if (value >= 1e12) return `${number(value / 1e12, { maximumFractionDigits: 2 })} TB`;
-  if (value >= 1e9) return `${number(value / 1e9, { maximumFractionDigits: 1, minimumFractionDigits: 1 })} GB`;
+  if (value >= 1e9) return `${number(value / 1e9, { maximumFractionDigits: 1, minimumFractionDigits: value < 1e10 ? 1 : 0 })} GB`;
   if (value >= 1e6) return `${number(value / 1e6, { maximumFractionDigits: 0 })} MB`;
   if (value >= 1e3) return `${number(value / 1e3, { maximumFractionDigits: 0 })} kB`;
   return `${number(value, { maximumFractionDigits: 0 })} B`;

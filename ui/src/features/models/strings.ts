@@ -5,7 +5,7 @@ export const modelTexts = texts(
     title: "Models",
     machine: (total: string, free: string) => `${total} unified memory · ${free} free for models`,
     import: "Import…",
-    search: "Search models and the Hub",
+    search: "Search here and on the Hub",
     recommended: "Recommended for this Mac",
     alsoFast: (name: string) => `faster: ${name}`,
     needs: (size: string, context: string) => `needs ${size} at ${context} context`,

@@ -15,7 +15,7 @@ export const nowTexts = texts(
     decode: "Decode",
     perSecond: "tok/s",
     lately: "last 60 s",
-    gaps: (p50: string, p95: string) => `gap between tokens p50 ${p50}, p95 ${p95}`,
+    gaps: (p50: string, p95: string) => `token gap p50 ${p50}, p95 ${p95}`,
     speedChart: (now: string) => `Decode speed over the last minute; now ${now} tokens a second`,
     prefillSpeed: (n: string) => `prefill ${n} tok/s`,
     firstToken: "First token",
