@@ -23,11 +23,20 @@ function answers(): Record<string, unknown> {
   };
 }
 
-export async function stage(page: Page): Promise<void> {
+export interface Scene {
+  language: "en" | "zh-Hans";
+  /** Nothing loaded, nothing on its way: the first run. */
+  isNew: boolean;
+}
+
+export async function stage(page: Page, scene: Scene): Promise<void> {
   const table = answers();
+  const settings = { ...data.settings, app: { ...data.settings.app, language: scene.language } };
+  table["settings"] = { ...(table["settings"] as object), settings };
+  const frames = scene.isNew ? [{ ...data.live, models: [], transfers: [], requests: [] }] : data.minute;
   await page.route("**/control/v1/**", async (route: Route) => {
     const path = new URL(route.request().url()).pathname.replace("/control/v1/", "");
-    if (path === "live") return route.fulfill({ contentType: "text/event-stream", body: sse("frame", data.minute) });
+    if (path === "live") return route.fulfill({ contentType: "text/event-stream", body: sse("frame", frames) });
     if (path === "logs") return route.fulfill({ contentType: "text/event-stream", body: sse("line", data.logs) });
     const json = table[path];
     return json === undefined ? route.fulfill({ status: 404, json: { error: { message: path } } }) : route.fulfill({ json });

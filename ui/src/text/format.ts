@@ -11,7 +11,8 @@ function number(value: number, options: Intl.NumberFormatOptions): string {
     format = new Intl.NumberFormat(locale.tag, options);
     formats.set(key, format);
   }
-  return format.format(value);
+  // No minus before nothing.
+  return format.format(value + 0);
 }
 
 export function count(value: number): string {
