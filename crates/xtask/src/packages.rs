@@ -45,6 +45,12 @@ pub const PYTHON: &[Package] = &[
 /// What downloading npm packages takes, and running programs from them.
 pub const NODE: &[Package] = &[Package("nodejs", Sign::Program("node")), Package("npm", Sign::Program("npm"))];
 
+/// What testing pages takes: a browser, and the fonts that stand in for a Mac's.
+pub const BROWSER: &[Package] = &[
+    Package("chromium", Sign::Program("/usr/bin/chromium")),
+    Package("fonts-inter", Sign::File("/usr/share/fonts/opentype/inter/Inter-Regular.otf")),
+];
+
 /// Installs what is missing of these lists, all at once.
 pub fn ensure(lists: &[&[Package]], stages: &Stages) -> anyhow::Result<()> {
     let packages = lists.iter().copied().flatten();
