@@ -1,6 +1,7 @@
 //! What the control API reaches, joined to what this program knows: one module per part, one line for each here.
 
 mod benches;
+mod clients;
 mod preferences;
 mod refusal;
 mod shelves;
@@ -13,6 +14,7 @@ use tokbar_server::control::{Parts, Site};
 use tokbar_server::{Keys, Models};
 
 use crate::cli::CacheDirArgs;
+use crate::control::Door;
 use crate::launch::{self, Ending};
 use crate::logbook;
 
@@ -35,7 +37,9 @@ pub struct Basis {
 /// All of them.
 pub fn parts(basis: Basis) -> Parts {
     let Basis { site, models, token, own_keys, cache_dir, ending } = basis;
-    let url = site.address.map(|address| format!("http://{}/v1", launch::host(address))).unwrap_or_default();
+    let address = site.address.map(launch::host).unwrap_or_default();
+    let door = Door { address: address.clone(), key: Some(token.clone()) };
+    let server = (format!("http://{address}/v1"), token);
     Parts {
         site,
         shelves: Some(Arc::new(shelves::OnDisk)),
@@ -43,7 +47,8 @@ pub fn parts(basis: Basis) -> Parts {
         key_ring: Some(Arc::new(preferences::Ring { own: own_keys })),
         transfers: Some(Arc::new(transfers::Queue::start())),
         logbook: Some(logbook::book()),
-        benches: Some(Arc::new(benches::Bench::new(models, (url, token)))),
+        benches: Some(Arc::new(benches::Bench::new(models.clone(), server))),
+        clients: Some(Arc::new(clients::Connections { models, door })),
         upkeep: Some(Arc::new(upkeep::Keep { cache_dir, ending })),
         ..Parts::default()
     }
