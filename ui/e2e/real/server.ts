@@ -35,6 +35,7 @@ export class Server {
         TOKBAR_CONFIG_DIR: join(home, "config"),
         XDG_CACHE_HOME: join(home, "cache"),
         HF_HOME: join(home, "hf"),
+        TOKBAR_LOG: "error",
         // Nothing outside is asked.
         HF_ENDPOINT: "http://127.0.0.1:9",
       },
