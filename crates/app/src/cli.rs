@@ -2,6 +2,7 @@
 
 mod ask;
 mod bench;
+mod connect;
 mod inspect;
 mod keep;
 mod shelf;
@@ -16,6 +17,7 @@ pub use bench::{
     BenchArgs, BenchCommand, CompareArgs, EngineArgs, OutputArgs, ParserArgs, SizeArgs, SuiteArg, SuitesArgs,
     TargetArgs,
 };
+pub use connect::{ConnectArgs, LaunchArgs, TargetModelArgs};
 pub use inspect::{ParseArgs, RenderArgs};
 pub use keep::KeepArgs;
 pub use shelf::{LsArgs, ModelsArgs, PullArgs, RmArgs, SearchArgs};
@@ -60,6 +62,10 @@ pub enum Command {
     Ps(PsArgs),
     /// Unload a model of a running server, or stop the server.
     Stop(StopArgs),
+    /// Point another program, such as an editor or a coding agent, at a running server.
+    Connect(ConnectArgs),
+    /// Run another program against a running server, with settings of its own that are gone afterwards.
+    Launch(LaunchArgs),
     /// Look for what is wrong on this machine, and say what fixes it.
     Doctor(DoctorArgs),
     /// Make, list and remove API keys.
@@ -100,6 +106,10 @@ pub struct ModelArgs {
     /// Most sequences that run at once.
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub max_rows: u16,
+
+    /// Most tokens of a sequence, prompt and answer together; what the model was made for by default.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(256..))]
+    pub max_context: Option<u32>,
 
     /// Keep KV in this many bits, so that more of it fits; costs speed and a little exactness.
     #[arg(long, value_enum, value_name = "BITS")]

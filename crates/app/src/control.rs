@@ -42,7 +42,7 @@ pub struct Door {
     /// Host and port.
     pub address: String,
     /// A key that manages it.
-    key: Option<String>,
+    pub key: Option<String>,
 }
 
 /// Where to ask: the address given, or those of all servers that run. Without a key that was given, the key of the launch
@@ -92,7 +92,7 @@ fn reachable(address: &str) -> String {
 /// # Errors
 /// When it is not there, refuses, or is no server of ours.
 pub fn get(door: &Door, path: &str) -> Result<Value> {
-    let mut request = agent(PATIENCE).get(format!("http://{}/control/v1{path}", door.address));
+    let mut request = agent(PATIENCE).get(format!("http://{}{path}", door.address));
     if let Some(key) = &door.key {
         request = request.header("Authorization", format!("Bearer {key}"));
     }
@@ -104,7 +104,7 @@ pub fn get(door: &Door, path: &str) -> Result<Value> {
 /// # Errors
 /// As [`get`].
 pub fn post(door: &Door, path: &str, body: &Value) -> Result<Value> {
-    let mut request = agent(PATIENCE_CHANGE).post(format!("http://{}/control/v1{path}", door.address));
+    let mut request = agent(PATIENCE_CHANGE).post(format!("http://{}{path}", door.address));
     if let Some(key) = &door.key {
         request = request.header("Authorization", format!("Bearer {key}"));
     }
