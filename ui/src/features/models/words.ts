@@ -19,5 +19,5 @@ export function capabilities(model: Model): string {
   const known = KNOWN.filter((word) => model.capabilities.includes(word));
   // That a model chats goes without saying when it can do more.
   const telling = known.length > 1 ? known.filter((word) => word !== "chat") : known;
-  return telling.map((word) => t[word]).join(", ");
+  return telling.map((word) => t[word]).join(t.comma);
 }
