@@ -40,7 +40,7 @@ pub struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Serve a model over HTTP until Ctrl-C.
+    /// Serve a model, or the models that calls name, over HTTP until Ctrl-C.
     Serve(ServeArgs),
     /// Chat with a model in the terminal, or answer one prompt.
     Run(RunArgs),
@@ -125,6 +125,20 @@ pub struct ModelArgs {
     pub draft: DraftArgs,
 }
 
+impl ModelArgs {
+    /// That model, held as usual.
+    pub fn named(model: &str) -> Self {
+        #[derive(Parser)]
+        struct Only {
+            #[command(flatten)]
+            model: ModelArgs,
+        }
+        let mut only = Only::parse_from(["tokbar", "-"]).model;
+        model.clone_into(&mut only.model);
+        only
+    }
+}
+
 /// Where drafts of the next tokens come from. Output is the same with and without, only faster.
 #[derive(Clone, Debug, Args)]
 pub struct DraftArgs {
@@ -178,6 +192,10 @@ pub enum PrecisionArg {
 
 /// Options of `serve`.
 #[derive(Debug, Args)]
+#[command(mut_arg("model", |model| model.required(false).default_value("").hide_default_value(true).help(
+    "A model folder, a .gguf file, or the id of a model on the Hugging Face Hub (org/name); without it models are loaded \
+     as calls name them"
+)))]
 pub struct ServeArgs {
     #[command(flatten)]
     #[allow(missing_docs)]

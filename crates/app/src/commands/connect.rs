@@ -45,11 +45,12 @@ pub fn client(name: &str) -> Result<&'static Client> {
 /// # Errors
 /// When none runs, several do, or it has no such model.
 pub fn target(args: &TargetModelArgs) -> Result<Target> {
-    let addresses = control::addresses(&args.ask)?;
-    let [address] = &addresses[..] else {
+    let doors = control::doors(&args.ask)?;
+    let [door] = &doors[..] else {
+        let addresses: Vec<&str> = doors.iter().map(|door| door.address.as_str()).collect();
         bail!("several servers run: {}; choose one with --server", addresses.join(", "));
     };
-    let listed = control::get(address, "/v1/models", &args.ask)?;
+    let (address, listed) = (&door.address, control::fetch(door, "/v1/models")?);
     let models = listed["data"].as_array().cloned().unwrap_or_default();
     let model = match &args.model {
         None => models.first().cloned().context("the server has no model yet; wait until it is loaded")?,
@@ -61,13 +62,10 @@ pub fn target(args: &TargetModelArgs) -> Result<Target> {
     Ok(Target {
         address: format!("http://{}", address.replace("127.0.0.1:", "localhost:")),
         model: id.context("the server tells no name of its model")?,
-        n_context: n_context.unwrap_or(N_CONTEXT_UNKNOWN),
+        n_context: n_context.unwrap_or(connect::N_CONTEXT_UNKNOWN),
         key: args.ask.api_key.clone(),
     })
 }
-
-/// What clients are told of a model that is not loaded.
-const N_CONTEXT_UNKNOWN: usize = 32_768;
 
 fn is_named(model: &Value, name: &str) -> bool {
     model["id"] == name || model["aliases"].as_array().is_some_and(|names| names.iter().any(|alias| alias == name))

@@ -51,6 +51,12 @@ impl Change {
         diff::without_secrets(&text, self.secret.as_deref())
     }
 
+    /// The text without keys before and after: for showing.
+    pub fn texts(&self) -> (Option<String>, String) {
+        let shown = |text: &str| diff::without_secrets(text, self.secret.as_deref());
+        (self.now.as_deref().map(shown), self.after.as_deref().map(shown).unwrap_or_default())
+    }
+
     /// Whether anything changes.
     pub fn is_none(&self) -> bool {
         self.now == self.after
