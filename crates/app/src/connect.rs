@@ -8,6 +8,7 @@ mod diff;
 mod edit;
 mod file;
 mod json;
+mod part;
 mod path;
 mod plan;
 mod record;
@@ -22,6 +23,7 @@ use directories::BaseDirs;
 use serde::Serialize;
 
 pub use clients::{Client, How, Launch, clients, find};
+pub use part::ClientsPart;
 pub use plan::{Change, Plan, apply, plan, plan_removal};
 
 use crate::config_dir;
@@ -90,6 +92,8 @@ pub struct Listed {
     pub kind: &'static str,
     /// Whether it was connected here and not removed since.
     pub is_connected: bool,
+    /// Whether its program is on this machine, where that can be seen.
+    pub is_installed: Option<bool>,
     /// Whether it can be launched.
     pub can_launch: bool,
     /// The files that are edited.
@@ -106,10 +110,29 @@ pub fn list(place: &Place) -> Vec<Listed> {
             How::Steps(_) => "steps",
         },
         is_connected: record::exists(place, client.name),
+        is_installed: client.launch.as_ref().map(|launch| is_on_path(launch.program)),
         can_launch: client.launch.is_some(),
         files: client.files(place),
     };
     clients().iter().map(listed).collect()
+}
+
+/// What clients are told of a model that is not loaded.
+pub const N_CONTEXT_UNKNOWN: usize = 32_768;
+
+/// The language of the code that connects a client; `None` where no code does.
+fn language(client: &str) -> Option<&'static str> {
+    match client {
+        "ai-sdk" | "anthropic-node" | "openai-node" => Some("javascript"),
+        "anthropic-python" | "langchain" | "litellm" | "ollama-python" | "openai-python" => Some("python"),
+        "shell" => Some("sh"),
+        _ => None,
+    }
+}
+
+fn is_on_path(program: &str) -> bool {
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&paths).any(|dir| dir.join(program).is_file())
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ pub struct Door {
     /// Host and port.
     pub address: String,
     /// A key that manages it.
-    pub key: Option<String>,
+    key: Option<String>,
 }
 
 /// Where to ask: the address given, or those of all servers that run. Without a key that was given, the key of the launch
@@ -87,11 +87,19 @@ fn reachable(address: &str) -> String {
     }
 }
 
-/// What a server answers to a question.
+/// What a server answers to its manager's question.
 ///
 /// # Errors
 /// When it is not there, refuses, or is no server of ours.
 pub fn get(door: &Door, path: &str) -> Result<Value> {
+    fetch(door, &format!("/control/v1{path}"))
+}
+
+/// What a server answers at a path of any dialect.
+///
+/// # Errors
+/// As [`get`].
+pub fn fetch(door: &Door, path: &str) -> Result<Value> {
     let mut request = agent(PATIENCE).get(format!("http://{}{path}", door.address));
     if let Some(key) = &door.key {
         request = request.header("Authorization", format!("Bearer {key}"));
@@ -99,11 +107,19 @@ pub fn get(door: &Door, path: &str) -> Result<Value> {
     read(&door.address, request.call())
 }
 
-/// What a server answers to a wish.
+/// What a server answers to its manager's wish.
 ///
 /// # Errors
 /// As [`get`].
 pub fn post(door: &Door, path: &str, body: &Value) -> Result<Value> {
+    send(door, &format!("/control/v1{path}"), body)
+}
+
+/// What a server answers to what is sent to a path of any dialect.
+///
+/// # Errors
+/// As [`get`].
+pub fn send(door: &Door, path: &str, body: &Value) -> Result<Value> {
     let mut request = agent(PATIENCE_CHANGE).post(format!("http://{}{path}", door.address));
     if let Some(key) = &door.key {
         request = request.header("Authorization", format!("Bearer {key}"));

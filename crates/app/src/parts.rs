@@ -1,7 +1,6 @@
 //! What the control API reaches, joined to what this program knows: one module per part, one line for each here.
 
 mod benches;
-mod clients;
 mod preferences;
 mod refusal;
 mod shelves;
@@ -14,7 +13,7 @@ use tokbar_server::control::{Parts, Site};
 use tokbar_server::{Keys, Models};
 
 use crate::cli::CacheDirArgs;
-use crate::control::Door;
+use crate::connect::ClientsPart;
 use crate::launch::{self, Ending};
 use crate::logbook;
 
@@ -37,8 +36,8 @@ pub struct Basis {
 /// All of them.
 pub fn parts(basis: Basis) -> Parts {
     let Basis { site, models, token, own_keys, cache_dir, ending } = basis;
-    let address = site.address.map(launch::host).unwrap_or_default();
-    let door = Door { address: address.clone(), key: Some(token.clone()) };
+    let listens = site.address;
+    let address = listens.map(launch::host).unwrap_or_default();
     let server = (format!("http://{address}/v1"), token);
     Parts {
         site,
@@ -48,7 +47,7 @@ pub fn parts(basis: Basis) -> Parts {
         transfers: Some(Arc::new(transfers::Queue::start())),
         logbook: Some(logbook::book()),
         benches: Some(Arc::new(benches::Bench::new(models.clone(), server))),
-        clients: Some(Arc::new(clients::Connections { models, door })),
+        clients: Some(Arc::new(ClientsPart::new(listens, models))),
         upkeep: Some(Arc::new(upkeep::Keep { cache_dir, ending })),
         ..Parts::default()
     }

@@ -50,7 +50,7 @@ pub fn target(args: &TargetModelArgs) -> Result<Target> {
         let addresses: Vec<&str> = doors.iter().map(|door| door.address.as_str()).collect();
         bail!("several servers run: {}; choose one with --server", addresses.join(", "));
     };
-    let listed = control::get(door, "/v1/models")?;
+    let (address, listed) = (&door.address, control::fetch(door, "/v1/models")?);
     let models = listed["data"].as_array().cloned().unwrap_or_default();
     let model = match &args.model {
         None => models.first().cloned().context("the server has no model yet; wait until it is loaded")?,
@@ -60,15 +60,12 @@ pub fn target(args: &TargetModelArgs) -> Result<Target> {
     let id = args.model.clone().or_else(|| model["id"].as_str().map(str::to_owned));
     let n_context = model["context_window"].as_u64().and_then(|n| usize::try_from(n).ok());
     Ok(Target {
-        address: format!("http://{}", door.address.replace("127.0.0.1:", "localhost:")),
+        address: format!("http://{}", address.replace("127.0.0.1:", "localhost:")),
         model: id.context("the server tells no name of its model")?,
-        n_context: n_context.unwrap_or(N_CONTEXT_UNKNOWN),
+        n_context: n_context.unwrap_or(connect::N_CONTEXT_UNKNOWN),
         key: args.ask.api_key.clone(),
     })
 }
-
-/// What clients are told of a model that is not loaded.
-const N_CONTEXT_UNKNOWN: usize = 32_768;
 
 fn is_named(model: &Value, name: &str) -> bool {
     model["id"] == name || model["aliases"].as_array().is_some_and(|names| names.iter().any(|alias| alias == name))

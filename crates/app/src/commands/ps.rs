@@ -11,7 +11,7 @@ use crate::{control, say, size};
 
 /// Asks every server and shows its models, memory, and what it did of late to save some.
 pub fn run(args: &PsArgs) -> Result<()> {
-    let ask = |door: Door| Ok(json!({"server": door.address, "live": control::get(&door, "/control/v1/live/now")?}));
+    let ask = |door: Door| Ok(json!({"server": door.address, "live": control::get(&door, "/live/now")?}));
     let servers: Vec<Value> = control::doors(&args.key)?.into_iter().map(ask).collect::<Result<_>>()?;
     if args.json {
         say::line(serde_json::to_string_pretty(&servers)?)?;

@@ -13,7 +13,7 @@ pub fn run(args: &StopArgs) -> Result<()> {
     let Some(model) = &args.model else { return stop_servers(args) };
     let mut refused = None;
     for door in control::doors(&args.key)? {
-        match control::post(&door, "/control/v1/models/unload", &json!({"model": model})) {
+        match control::post(&door, "/models/unload", &json!({"model": model})) {
             Ok(_) => say::line(format_args!("{model} is unloaded at {}", door.address))?,
             Err(error) => refused = Some(error),
         }

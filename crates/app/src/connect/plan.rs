@@ -51,14 +51,10 @@ impl Change {
         diff::without_secrets(&text, self.secret.as_deref())
     }
 
-    /// What the file says now, keys left out; `None` where it is not there.
-    pub fn before(&self) -> Option<String> {
-        self.now.as_ref().map(|now| diff::without_secrets(now, self.secret.as_deref()))
-    }
-
-    /// What it shall say, keys left out; empty where it shall not be there.
-    pub fn after(&self) -> String {
-        diff::without_secrets(self.after.as_deref().unwrap_or_default(), self.secret.as_deref())
+    /// The text without keys before and after: for showing.
+    pub fn texts(&self) -> (Option<String>, String) {
+        let shown = |text: &str| diff::without_secrets(text, self.secret.as_deref());
+        (self.now.as_deref().map(shown), self.after.as_deref().map(shown).unwrap_or_default())
     }
 
     /// Whether anything changes.
