@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use tauri::{AppHandle, Runtime, State};
 
 use crate::glue;
-use crate::glue::sight::Sight;
 use crate::glue::login_item::{LoginItem, State as LoginState};
+use crate::glue::sight::Sight;
 
 /// What the app is, for the window.
 #[derive(Debug, Serialize)]

@@ -42,11 +42,3 @@ fn the_shape_tells_the_state() {
         assert_eq!(Shape::of(&live), expected);
     }
 }
-
-#[test]
-fn a_dot_is_round() {
-    let dot = dot(Dot::Green);
-    let at = |x: u32, y: u32| dot.rgba()[((y * DOT_SIDE + x) * 4 + 3) as usize];
-    assert_eq!((at(0, 0), at(12, 12), at(0, 12)), (0, 255, 0));
-    assert!(self::dot(Dot::Red).rgba() != dot.rgba());
-}

@@ -9,7 +9,7 @@ mod icon;
 mod instance;
 mod memo;
 mod menu;
-mod meter;
+mod phases;
 mod report;
 mod session;
 mod shell;
@@ -128,6 +128,7 @@ fn set_up(app: &mut App, session: Arc<Session>, (first, show): (First, Show)) ->
     shell.show_tray(&handle)?;
     let background = Background::start(&handle, beats, first)?;
     app.manage(Running(Mutex::new(Some(background))));
+    shell.start_usual_model();
     if opens {
         window::open(&handle, "");
     }
@@ -138,7 +139,9 @@ fn handle(app: &AppHandle, event: &RunEvent) {
     match event {
         // The last window is gone, and the icon stays.
         RunEvent::ExitRequested { code: None, api, .. } => api.prevent_exit(),
-        RunEvent::WindowEvent { label, event: WindowEvent::CloseRequested { api, .. }, .. } if label == window::LABEL => {
+        RunEvent::WindowEvent { label, event: WindowEvent::CloseRequested { api, .. }, .. }
+            if label == window::LABEL =>
+        {
             api.prevent_close();
             let hidden = app.get_webview_window(label).map(|window| window.hide());
             if let Some(Err(error)) = hidden {

@@ -43,7 +43,7 @@ pub enum Page {
     /// The models, at this one if it is named.
     Models(Option<String>),
     /// The clients, at this one if it is named.
-    Connect(Option<&'static str>),
+    Connect(Option<String>),
     /// The settings.
     Settings,
     /// Version and updates.
@@ -152,12 +152,11 @@ fn phase(model: &Loaded, words: &Words) -> String {
 fn pressure(live: &Live, words: &Words) -> Option<Item> {
     let memory = live.memory.as_ref()?;
     let (template, dot) = match memory.level {
-        Some(Level::Normal) => (words.pressure_normal, Some(Dot::Green)),
-        Some(Level::Warning) => (words.pressure_warning, Some(Dot::Amber)),
-        Some(Level::Critical) => (words.pressure_critical, Some(Dot::Red)),
-        None => (words.pressure_unknown, None),
+        Level::Normal => (words.pressure_normal, Dot::Green),
+        Level::Warning => (words.pressure_warning, Dot::Amber),
+        Level::Critical => (words.pressure_critical, Dot::Red),
     };
-    Some(Item::Text { key: "pressure", label: fill(template, &[&size::show(memory.n_free_bytes)]), dot })
+    Some(Item::Text { key: "pressure", label: fill(template, &[&size::show(memory.n_free_bytes)]), dot: Some(dot) })
 }
 
 /// After an unexpected end.
@@ -199,7 +198,7 @@ fn short(name: &str) -> &str {
 }
 
 fn connect(live: &Live, words: &Words) -> Vec<Item> {
-    let client = |(id, name): &(&'static str, &'static str)| act(Action::Open(Page::Connect(Some(id))), name, None);
+    let client = |(id, name): &(String, String)| act(Action::Open(Page::Connect(Some(id.clone()))), name, None);
     let mut items: Vec<Item> = live.clients.iter().map(client).collect();
     if !items.is_empty() {
         items.push(Item::Line);
@@ -234,7 +233,7 @@ impl Page {
             Self::Models(None) => "/models".to_owned(),
             Self::Models(Some(name)) => format!("/models/{}", encoded(name)),
             Self::Connect(None) => "/connect".to_owned(),
-            Self::Connect(Some(client)) => format!("/connect/{client}"),
+            Self::Connect(Some(client)) => format!("/connect/{}", encoded(client)),
             Self::Settings => "/settings".to_owned(),
             Self::About => "/about".to_owned(),
         }

@@ -21,7 +21,9 @@ fn english(live: &Live) -> Vec<Item> {
 /// A menu as people see it: one row a line, those of submenus indented.
 fn seen(items: &[Item]) -> Vec<String> {
     let rows = items.iter().flat_map(|item| match item {
-        Item::Text { label, dot, .. } => vec![format!("{}{label}", dot.map_or(String::new(), |dot| format!("{dot:?} ")))],
+        Item::Text { label, dot, .. } => {
+            vec![format!("{}{label}", dot.map_or(String::new(), |dot| format!("{dot:?} ")))]
+        }
         Item::Act { label, .. } => vec![format!("[{label}]")],
         Item::Check { label, is_checked, .. } => vec![format!("[{}{label}]", if *is_checked { "x " } else { "" })],
         Item::Menu { label, items, .. } => {
@@ -90,10 +92,9 @@ fn the_first_line_says_what_goes_on() {
 fn memory_is_told_in_plain_words() {
     let memory = |level| Live { memory: Some(Memory { level, n_free_bytes: 7_000_000_000 }), ..serving(Vec::new()) };
     for (level, expected) in [
-        (Some(Level::Normal), "Green Memory pressure normal · 7.0 GB free"),
-        (Some(Level::Warning), "Amber Memory is getting short · 7.0 GB free"),
-        (Some(Level::Critical), "Red Memory is very short · 7.0 GB free"),
-        (None, "7.0 GB of memory free"),
+        (Level::Normal, "Green Memory pressure normal · 7.0 GB free"),
+        (Level::Warning, "Amber Memory is getting short · 7.0 GB free"),
+        (Level::Critical, "Red Memory is very short · 7.0 GB free"),
     ] {
         assert_eq!(seen(&english(&memory(level)))[1], expected);
     }
@@ -189,9 +190,12 @@ fn a_server_that_does_not_serve_has_no_address() {
 
 #[test]
 fn clients_lead_to_their_page() {
-    let live = Live { clients: vec![("claude-code", "Claude Code")], ..serving(Vec::new()) };
+    let live = Live { clients: vec![("claude-code".to_owned(), "Claude Code".to_owned())], ..serving(Vec::new()) };
     let items = english(&live);
-    assert_eq!(action(&items, "open /connect/claude-code"), Some(Action::Open(Page::Connect(Some("claude-code")))));
+    assert_eq!(
+        action(&items, "open /connect/claude-code"),
+        Some(Action::Open(Page::Connect(Some("claude-code".to_owned()))))
+    );
 }
 
 #[test]
@@ -220,7 +224,7 @@ fn every_row_that_acts_is_found_by_its_own_id() {
         ended_badly: true,
         has_report: true,
         is_safe: true,
-        clients: vec![("codex", "Codex")],
+        clients: vec![("codex".to_owned(), "Codex".to_owned())],
         offered: Offered { here: vec![offer("x"), offer("y z/q")], fitting: vec![offer("w")], ..Offered::default() },
         ..serving(vec![loaded("m", Phase::Ready)])
     };
@@ -244,7 +248,7 @@ fn names_in_addresses_are_encoded() {
         (Page::Models(None), "/models"),
         (Page::Models(Some("a/b c#1".to_owned())), "/models/a%2Fb%20c%231"),
         (Page::Connect(None), "/connect"),
-        (Page::Connect(Some("codex")), "/connect/codex"),
+        (Page::Connect(Some("codex".to_owned())), "/connect/codex"),
         (Page::Settings, "/settings"),
         (Page::About, "/about"),
     ] {

@@ -2,17 +2,16 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
 use tokbar_app::host::{Caution, Host, HostOptions, Wish};
 use tokbar_app::offers::{self, Offers};
-use tokbar_app::pressure::Level;
 use tokbar_app::say;
-use tokbar_server::{ApiError, Census};
+use tokbar_server::ApiError;
+use tokbar_server::control::{AppSettings, Live as Seen, Settings};
 
 use crate::memo::{self, Memo};
 use crate::menu::{Live, Memory, Offered, Trouble};
-use crate::meter::Meter;
+use crate::phases::phases;
 
 /// See the module.
 pub struct Session {
@@ -27,8 +26,8 @@ pub struct Session {
 struct Notes {
     trouble: Option<Trouble>,
     offers: Offers,
+    clients: Vec<(String, String)>,
     memo: Memo,
-    meter: Meter,
     report: Option<PathBuf>,
     ended_badly: bool,
     is_safe: bool,
@@ -39,7 +38,9 @@ pub struct Sight {
     /// For the menu.
     pub live: Live,
     /// As the host has it; `None` while it does not serve.
-    pub census: Option<Census>,
+    pub seen: Option<Seen>,
+    /// What a person decided about the app.
+    pub app: AppSettings,
 }
 
 impl Session {
@@ -106,30 +107,49 @@ impl Session {
             Ok(offers) => self.notes().offers = offers,
             Err(error) => tracing::warn!("models cannot be listed: {}", say::cause(&error)),
         }
+        let clients = self.host().as_ref().and_then(|host| host.parts().clients.clone());
+        if let Some(Ok(clients)) = clients.map(|clients| clients.list()) {
+            self.notes().clients = clients.into_iter().map(|client| (client.id, client.name)).collect();
+        }
     }
 
-    /// What is the case at `now`.
-    pub fn live(&self, now: Instant) -> Sight {
+    /// What is the case now.
+    pub fn live(&self) -> Sight {
         let host = self.host();
-        let census = host.as_ref().map(Host::census);
+        let seen = host.as_ref().map(Host::live);
         let stats = host.as_ref().map(Host::stats).unwrap_or_default();
-        if let (Some(host), Some(census)) = (host.as_ref(), &census) {
-            host.keep_mark(census);
+        if let (Some(host), Some(seen)) = (host.as_ref(), &seen) {
+            host.remember(seen.models.last().map_or("", |model| &model.id));
         }
-        let mut notes = self.notes();
+        let app = settings(host.as_ref()).app;
+        let notes = self.notes();
         let live = Live {
-            models: census.as_ref().map(|census| notes.meter.observe(now, &census.models, &stats)).unwrap_or_default(),
+            models: seen.as_ref().map(|seen| phases(&seen.models, &seen.requests, &stats)).unwrap_or_default(),
             trouble: notes.trouble.clone(),
-            memory: census.as_ref().and_then(memory),
+            memory: seen.as_ref().and_then(memory),
             endpoint: host.as_ref().map(Host::endpoint),
             offered: notes.offered(),
-            clients: Vec::new(),
+            clients: notes.clients.clone(),
             ended_badly: notes.ended_badly,
             has_report: notes.report.is_some(),
             is_safe: notes.is_safe,
-            shows_rate: false,
+            shows_rate: app.icon_title == "speed",
         };
-        Sight { live, census }
+        Sight { live, seen, app }
+    }
+
+    /// Loads the model that a person chose to start with, if they chose so.
+    pub fn start_usual_model(self: &Arc<Self>, done: impl FnOnce() + Send + 'static) {
+        let start = settings(self.host().as_ref()).start;
+        let is_careful = self.notes().ended_badly;
+        if let (true, false, Some(model)) = (start.on_launch, is_careful, start.model) {
+            self.wish(Wish::Load(model), done);
+        }
+    }
+
+    /// Whether somebody asked over HTTP that the app end.
+    pub fn is_asked_to_end(&self) -> bool {
+        self.host().as_ref().is_some_and(Host::is_asked_to_end)
     }
 
     /// The report of the run before; from then on it is no longer offered.
@@ -142,7 +162,7 @@ impl Session {
     /// The page of the window; `None` while nothing is served.
     pub fn page(&self) -> Option<String> {
         let host = self.host();
-        host.as_ref().map(|host| format!("http://127.0.0.1:{}/", host.address().port()))
+        host.as_ref().map(Host::page_url)
     }
 
     /// Why nothing is served.
@@ -184,12 +204,13 @@ impl Notes {
     }
 }
 
-fn memory(census: &Census) -> Option<Memory> {
-    let level = match census.pressure.as_str() {
-        "normal" => Some(Level::Normal),
-        "warning" => Some(Level::Warning),
-        "critical" => Some(Level::Critical),
-        _ => None,
-    };
-    (census.total_bytes > 0).then_some(Memory { level, n_free_bytes: census.free_bytes })
+fn memory(seen: &Seen) -> Option<Memory> {
+    let memory = &seen.memory;
+    (memory.total_bytes > 0).then_some(Memory { level: memory.pressure, n_free_bytes: memory.free_bytes })
+}
+
+/// This user's; the usual ones while they cannot be read, which the window tells.
+fn settings(host: Option<&Host>) -> Settings {
+    let part = host.and_then(|host| host.parts().preferences.as_ref());
+    part.and_then(|part| part.settings().ok()).map(|answer| answer.settings).unwrap_or_default()
 }

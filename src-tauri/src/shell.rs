@@ -6,8 +6,11 @@ use std::time::{Duration, Instant};
 
 use tauri::{AppHandle, Manager};
 use tokbar_app::host::{Caution, Host, Wish};
-use tokbar_server::{Census, PinChange};
+use tokbar_app::say;
+use tokbar_server::PinChange;
+use tokbar_server::control::{AppSettings, Live as Seen};
 
+use crate::glue::login_item::LoginItem;
 use crate::glue::notify::{self, News};
 use crate::glue::{self, Clipboard, sight};
 use crate::icon::Shape;
@@ -52,7 +55,8 @@ pub struct Pulse {
     start: Instant,
     looked_around: Option<Instant>,
     is_sight_checked: bool,
-    census: Option<Census>,
+    seen: Option<Seen>,
+    app: Option<AppSettings>,
 }
 
 impl Shell {
@@ -76,19 +80,20 @@ impl Shell {
     /// # Errors
     /// When the system refuses.
     pub fn show_tray(&self, app: &AppHandle) -> tauri::Result<()> {
-        let shown = self.shown_of(&self.session.live(Instant::now()));
+        let shown = self.shown_of(&self.session.live());
         *lock(&self.tray) = Some(Tray::new(app, &shown)?);
         *lock(&self.shown) = Some(shown);
         Ok(())
     }
 
-    fn words(&self) -> &'static Words {
-        self.language.words()
+    /// In the language that a person chose, else the system's.
+    fn words(&self, app: &AppSettings) -> &'static Words {
+        if app.language == "system" { self.language.words() } else { Language::of(&app.language).words() }
     }
 
     fn shown_of(&self, sight: &Sight) -> Shown {
         Shown {
-            items: menu::menu(&sight.live, self.words()),
+            items: menu::menu(&sight.live, self.words(&sight.app)),
             shape: Shape::of(&sight.live),
             title: menu::title(&sight.live),
         }
@@ -102,12 +107,19 @@ impl Shell {
             self.session.look_around();
             pulse.looked_around = Some(now);
         }
-        let sight = self.session.live(now);
+        let sight = self.session.live();
         self.show(app, self.shown_of(&sight));
-        if let (Some(before), Some(after)) = (&pulse.census, &sight.census) {
-            notify::news(before, after).iter().for_each(|news| self.tell(news));
+        if let (Some(before), Some(after)) = (&pulse.seen, &sight.seen) {
+            let news = notify::news(&before.models, &after.models, after.memory.pressure);
+            news.iter().for_each(|news| tell(news, self.words(&sight.app)));
         }
-        pulse.census = sight.census;
+        if let Some(before) = &pulse.app {
+            follow(app, before, &sight.app);
+        }
+        (pulse.seen, pulse.app) = (sight.seen, Some(sight.app));
+        if self.session.is_asked_to_end() {
+            app.exit(0);
+        }
         if !pulse.is_sight_checked && now.duration_since(pulse.start) >= SIGHT {
             pulse.is_sight_checked = true;
             self.check_sight(app);
@@ -137,20 +149,13 @@ impl Shell {
         }
     }
 
-    fn tell(&self, News::Unloaded(model): &News) {
-        let words = self.words();
-        if let Err(error) = notify::show(&fill(words.unloaded_title, &[model]), words.unloaded_text) {
-            tracing::debug!(%error, "nobody shows notifications");
-        }
-    }
-
     /// An icon that cannot be seen must not be the only way in.
     fn check_sight(&self, app: &AppHandle) {
         if is_tray_seen(app, lock(&self.tray).as_ref()) {
             return;
         }
         app.state::<sight::Sight>().miss();
-        let words = self.words();
+        let words = self.language.words();
         tracing::warn!("{}. {}", words.hidden_icon, words.hidden_icon_fix);
         if let Err(error) = notify::show(words.hidden_icon, words.hidden_icon_fix) {
             tracing::debug!(%error, "nobody shows notifications");
@@ -229,11 +234,17 @@ impl Shell {
     }
 
     fn copy_endpoint(&self) {
-        let endpoint = self.session.live(Instant::now()).live.endpoint;
+        let endpoint = self.session.live().live.endpoint;
         let copied = endpoint.map_or(Ok(()), |endpoint| lock(&self.clipboard).put(&endpoint));
         if let Err(error) = copied {
             tracing::warn!(%error, "the address was not copied");
         }
+    }
+
+    /// Loads what a person chose to start with.
+    pub fn start_usual_model(&self) {
+        let beats = self.beats.clone();
+        self.session.start_usual_model(move || send(&beats, Beat::LookAround));
     }
 
     /// Looks soon.
@@ -251,7 +262,20 @@ impl Shell {
 impl Pulse {
     /// Just started.
     pub fn new() -> Self {
-        Self { start: Instant::now(), looked_around: None, is_sight_checked: false, census: None }
+        Self { start: Instant::now(), looked_around: None, is_sight_checked: false, seen: None, app: None }
+    }
+}
+
+/// Does what a person decided in the settings since the last look. At the start nothing is done: they may have decided otherwise
+/// in the system's own settings.
+fn follow(app: &AppHandle, before: &AppSettings, after: &AppSettings) {
+    if before.login_item == after.login_item {
+        return;
+    }
+    let item = app.state::<Box<dyn LoginItem>>();
+    let outcome = if after.login_item { item.enable() } else { item.disable() };
+    if let Err(error) = outcome {
+        tracing::warn!("the login item stays as it was: {}", say::cause(&error));
     }
 }
 
@@ -280,11 +304,15 @@ fn is_tray_seen(app: &AppHandle, tray: Option<&Tray>) -> bool {
     let rect = tray.and_then(|tray| tray.icon().rect().ok().flatten());
     let icon = rect.map(|rect| area(rect.position.to_physical(1.0), rect.size.to_physical(1.0)));
     let monitors = app.available_monitors().unwrap_or_default();
-    let screens: Vec<sight::Area> = monitors
-        .iter()
-        .map(|monitor| area(monitor.position().cast(), monitor.size().cast()))
-        .collect();
+    let screens: Vec<sight::Area> =
+        monitors.iter().map(|monitor| area(monitor.position().cast(), monitor.size().cast())).collect();
     sight::is_on_screen(icon, &screens)
+}
+
+fn tell(News::Unloaded(model): &News, words: &Words) {
+    if let Err(error) = notify::show(&fill(words.unloaded_title, &[model]), words.unloaded_text) {
+        tracing::debug!(%error, "nobody shows notifications");
+    }
 }
 
 fn send(beats: &Sender<Beat>, beat: Beat) {

@@ -1,12 +1,11 @@
 //! Puts the menu on the screen, and changes rows in place: a menu that is open stays open.
 
-use tauri::image::Image;
-use tauri::menu::{CheckMenuItem, IconMenuItem, IsMenuItem, Menu, MenuItem, PredefinedMenuItem, Submenu};
+use tauri::menu::{CheckMenuItem, IsMenuItem, Menu, MenuItem, PredefinedMenuItem, Submenu};
 use tauri::tray::{TrayIcon, TrayIconBuilder};
 use tauri::{AppHandle, Wry};
 
 use crate::icon::{self, Shape};
-use crate::menu::Item;
+use crate::menu::{Dot, Item};
 
 /// Names the icon to the system, which remembers its place by it.
 const ID: &str = "tokbar";
@@ -38,7 +37,7 @@ struct Row {
 }
 
 enum Widget {
-    Text(IconMenuItem<Wry>),
+    Text(MenuItem<Wry>),
     Act(MenuItem<Wry>),
     Check(CheckMenuItem<Wry>),
     Menu(Submenu<Wry>, Vec<Row>),
@@ -148,10 +147,7 @@ fn is_same_kind(before: &Item, after: &Item) -> bool {
 
 fn change(app: &AppHandle, row: &mut Row, item: &Item) -> tauri::Result<()> {
     match (&mut row.widget, item) {
-        (Widget::Text(widget), Item::Text { label, dot, .. }) => {
-            widget.set_text(plain(label))?;
-            widget.set_icon(dot.map(icon::dot))?;
-        }
+        (Widget::Text(widget), Item::Text { label, dot, .. }) => widget.set_text(marked(label, *dot))?,
         (Widget::Act(widget), Item::Act { label, .. }) => widget.set_text(plain(label))?,
         (Widget::Check(widget), Item::Check { label, is_checked, .. }) => {
             widget.set_text(plain(label))?;
@@ -169,10 +165,7 @@ fn change(app: &AppHandle, row: &mut Row, item: &Item) -> tauri::Result<()> {
 
 fn make(app: &AppHandle, item: &Item) -> tauri::Result<Row> {
     let widget = match item {
-        Item::Text { label, dot, .. } => {
-            let dot: Option<Image<'_>> = dot.map(icon::dot);
-            Widget::Text(IconMenuItem::new(app, plain(label), false, dot, None::<&str>)?)
-        }
+        Item::Text { label, dot, .. } => Widget::Text(MenuItem::new(app, marked(label, *dot), false, None::<&str>)?),
         Item::Act { action, label, keys } => {
             Widget::Act(MenuItem::with_id(app, action.id(), plain(label), true, *keys)?)
         }
@@ -187,6 +180,18 @@ fn make(app: &AppHandle, item: &Item) -> tauri::Result<Row> {
         Item::Line => Widget::Line(PredefinedMenuItem::separator(app)?),
     };
     Ok(Row { item: item.clone(), widget })
+}
+
+/// A picture would do, but Linux cannot change the text of a row that has one.
+fn marked(label: &str, dot: Option<Dot>) -> String {
+    let mark = match dot {
+        Some(Dot::Green) => "🟢 ",
+        Some(Dot::Amber) => "🟡 ",
+        Some(Dot::Red) => "🔴 ",
+        Some(Dot::Grey) => "⚪ ",
+        None => "",
+    };
+    format!("{mark}{}", plain(label))
 }
 
 /// In labels of menus an `&` marks the letter after it.

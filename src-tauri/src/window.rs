@@ -122,7 +122,7 @@ fn set_policy(app: &AppHandle, policy: Policy) {
 #[cfg(not(target_os = "macos"))]
 fn set_policy(_app: &AppHandle, policy: Policy) {
     match policy {
-        Policy::Windowed | Policy::Tray => {} // A panel lists windows by itself.
+        Policy::Windowed | Policy::Tray => {}
     }
 }
 

@@ -5,7 +5,11 @@ fn the_page_knows_its_shell_and_panel() {
     let shell = if cfg!(target_os = "macos") { "mac" } else { "linux" };
     for (page, route, expected) in [
         ("http://127.0.0.1:1/", "", format!("http://127.0.0.1:1/#shell={shell}")),
-        ("http://localhost:1/#token=t", "/models/a%2Fb", format!("http://localhost:1/#token=t&shell={shell}&panel=models/a%2Fb")),
+        (
+            "http://localhost:1/#token=t",
+            "/models/a%2Fb",
+            format!("http://localhost:1/#token=t&shell={shell}&panel=models/a%2Fb"),
+        ),
     ] {
         assert_eq!(page_at(page, route).unwrap().as_str(), expected);
     }

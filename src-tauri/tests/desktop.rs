@@ -13,9 +13,13 @@ mod ends;
 mod menus;
 #[path = "desktop/panel.rs"]
 mod panel;
+#[path = "desktop/screen.rs"]
+mod screen;
 // What the tests of `tokbar-app` serve.
 #[path = "../../crates/app/tests/app/tiny.rs"]
 mod tiny;
+#[path = "desktop/window.rs"]
+mod window;
 
 /// Where the model's parts come from.
 mod testbed {

@@ -38,7 +38,7 @@ pub struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Serve a model over HTTP until Ctrl-C.
+    /// Serve a model, or the models that calls name, over HTTP until Ctrl-C.
     Serve(ServeArgs),
     /// Chat with a model in the terminal, or answer one prompt.
     Run(RunArgs),
@@ -186,6 +186,10 @@ pub enum PrecisionArg {
 
 /// Options of `serve`.
 #[derive(Debug, Args)]
+#[command(mut_arg("model", |model| model.required(false).default_value("").hide_default_value(true).help(
+    "A model folder, a .gguf file, or the id of a model on the Hugging Face Hub (org/name); without it models are loaded \
+     as calls name them"
+)))]
 pub struct ServeArgs {
     #[command(flatten)]
     #[allow(missing_docs)]

@@ -9,11 +9,14 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use tokbar_engine::Stats;
-use tokbar_server::{ApiError, Census, Lifecycle, Models, PinChange, ServerOptions, ServerState};
+use tokbar_server::control::{Live, Parts, Site, Status};
+use tokbar_server::{ApiError, Keys, Lifecycle, Models, PinChange, ServerOptions, ServerState};
 
-use crate::cli::{KvArgs, ModelArgs};
+use crate::cli::{CacheDirArgs, KvArgs, ModelArgs};
+use crate::launch::{self, Ending, Launch};
 use crate::lifecycle::mark::{Mark, Running};
 use crate::lifecycle::{self, Keeper, KeeperOptions, Recipe};
+use crate::parts::{self, Basis};
 use crate::port::{self, Bound};
 use crate::pressure::CALM;
 use crate::{control, key_file};
@@ -78,6 +81,9 @@ pub struct Host {
     lifecycle: Arc<dyn Lifecycle>,
     keeper: Keeper,
     server: Server,
+    launch: Launch,
+    ending: Ending,
+    state: ServerState,
 }
 
 /// The mark on disk, and the model that it names.
@@ -96,17 +102,57 @@ impl Host {
         let Bound { listener, note } = port::bind(options.host, options.port)?;
         let address = listener.local_addr().context("the socket has no address")?;
         let (recipe, unclean) = recipe(options.caution)?;
-        let models = Models::default();
+        let (models, launch, ending) = (Models::default(), Launch::new()?, Ending::default());
         let keeper = Keeper::start(&models, None, recipe, keeping(options, address))?;
         let server_options = ServerOptions {
             keys: (!keys.0.is_empty()).then_some(keys),
+            launch: Some(launch.key()),
             shutdown_grace: GRACE,
             ..ServerOptions::default()
         };
-        let server = Server::start(listener, ServerState::new(models.clone(), server_options))?;
-        let mark = Mark::set(&control::marks()?, &running("", address));
+        let basis = Basis {
+            site: Site { address: Some(address), lan: launch::lan(address), safe_mode: unclean.clone() },
+            models: models.clone(),
+            own_keys: Keys::default(),
+            cache_dir: CacheDirArgs::default(),
+            ending: ending.clone(),
+        };
+        let state = ServerState::new(models.clone(), server_options).with_parts(parts::parts(basis));
+        let server = Server::start(listener, state.clone())?;
+        let mark = Mark::set(&control::marks()?, &running("", address, &launch));
         let mark = Mutex::new(Marked { mark, model: String::new() });
-        Ok(Self { address, note, unclean, models, mark, lifecycle: keeper.lifecycle(), keeper, server })
+        let lifecycle = keeper.lifecycle();
+        Ok(Self { address, note, unclean, models, mark, lifecycle, keeper, server, launch, ending, state })
+    }
+
+    /// The key with which this launch is managed.
+    pub fn token(&self) -> &str {
+        self.launch.token()
+    }
+
+    /// The page that manages it, which keeps the key in its fragment.
+    pub fn page_url(&self) -> String {
+        self.launch.page(self.address)
+    }
+
+    /// What it is and does: for a menu.
+    pub fn status(&self) -> Status {
+        self.state.status()
+    }
+
+    /// What goes on: for a window without HTTP.
+    pub fn live(&self) -> Live {
+        Live::now(&self.state)
+    }
+
+    /// What the control API reaches.
+    pub fn parts(&self) -> &Parts {
+        self.state.parts()
+    }
+
+    /// Whether somebody asked over the control API that it end.
+    pub fn is_asked_to_end(&self) -> bool {
+        self.ending.is_asked()
     }
 
     /// Where it listens.
@@ -129,11 +175,6 @@ impl Host {
         self.unclean.as_deref()
     }
 
-    /// What is loaded, or about to be or to go, and how the memory is used.
-    pub fn census(&self) -> Census {
-        self.lifecycle.census()
-    }
-
     /// What each loaded model does and has done.
     pub fn stats(&self) -> Vec<(String, Stats)> {
         self.models.all().iter().map(|model| (model.id.clone(), model.engine.stats())).collect()
@@ -148,19 +189,15 @@ impl Host {
         self.server.later(async move { done(fulfil(&models, &lifecycle, wish).await) });
     }
 
-    /// Keeps what the next start reads after an unclean end: call it now and then.
-    pub fn keep_mark(&self, census: &Census) {
-        self.remember(census.models.last().map_or("", |model| &model.id));
-    }
-
-    fn remember(&self, model: &str) {
+    /// Keeps what the next start reads after an unclean end: the model in memory, empty for none. To be called now and then.
+    pub fn remember(&self, model: &str) {
         let mut marked = self.mark.lock().unwrap_or_else(PoisonError::into_inner);
         if marked.model == model {
             return;
         }
         model.clone_into(&mut marked.model);
         if let Some(mark) = &mut marked.mark {
-            mark.update(&running(model, self.address));
+            mark.update(&running(model, self.address, &self.launch));
         }
     }
 
@@ -194,8 +231,9 @@ async fn fulfil(models: &Models, lifecycle: &Arc<dyn Lifecycle>, wish: Wish) -> 
     }
 }
 
-fn running(model: &str, address: SocketAddr) -> Running {
-    Running { pid: std::process::id(), model: model.to_owned(), address: address.to_string() }
+fn running(model: &str, address: SocketAddr, launch: &Launch) -> Running {
+    let (model, token) = (model.to_owned(), launch.token().to_owned());
+    Running { pid: std::process::id(), model, address: address.to_string(), token }
 }
 
 /// How models are loaded, and what to say if that is with less.

@@ -77,14 +77,22 @@ pub fn add(path: &Path, name: &str, scope: KeyScope) -> Result<String> {
     if entries.iter().any(|entry| entry.name == name) {
         bail!("there is a key named {name:?} already; choose another name, or remove it first");
     }
-    let mut random = [0; 32];
-    SystemRandom::new().fill(&mut random).map_err(|_| anyhow!("the system gives no random numbers"))?;
-    let secret = format!("tk-{}", URL_SAFE_NO_PAD.encode(random));
+    let secret = secret()?;
     let sha256 = sha256_hex(secret.as_bytes());
     let scope = scope.as_str().to_owned();
     entries.push(Entry { name: name.to_owned(), scope, sha256, created: Timestamp::now().to_string() });
     write(path, &entries)?;
     Ok(secret)
+}
+
+/// A secret that nobody can guess.
+///
+/// # Errors
+/// When the system gives no random numbers.
+pub fn secret() -> Result<String> {
+    let mut random = [0; 32];
+    SystemRandom::new().fill(&mut random).map_err(|_| anyhow!("the system gives no random numbers"))?;
+    Ok(format!("tk-{}", URL_SAFE_NO_PAD.encode(random)))
 }
 
 /// Removes a key.

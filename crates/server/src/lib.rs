@@ -5,11 +5,13 @@
 
 mod body;
 mod calls;
+mod clients;
 mod constraint;
-mod control;
+pub mod control;
 mod conversation;
 mod cors;
 mod dialects;
+mod doors;
 mod error;
 mod fields;
 mod generate;
@@ -24,6 +26,7 @@ mod notices;
 mod options;
 mod rates;
 mod router;
+mod running;
 mod serve;
 mod sse;
 mod state;
@@ -32,12 +35,12 @@ mod worker;
 
 pub use constraint::mask;
 pub use dialects::openai::{read_prompt as read_openai_prompt, read_tools as read_openai_tools};
-pub use error::ApiError;
+pub use error::{ApiError, Problem};
 pub use generate::{Job, Scope, start};
 pub use generation::{Generation, ScoredToken, Update};
 pub use hash::hex as sha256_hex;
 pub use keys::{Key, KeyScope, Keys};
-pub use lifecycle::{Census, Later, Lifecycle, PinChange, Resident};
+pub use lifecycle::{Act, Census, Later, Level, Lifecycle, PinChange, PressureChange, Resident, ResidentState};
 pub use options::{HostAddresses, ServerOptions};
 pub use router::router;
 pub use serve::serve;

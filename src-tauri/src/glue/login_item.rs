@@ -6,6 +6,8 @@ mod linux;
 #[cfg(target_os = "macos")]
 mod mac;
 
+#[cfg(target_os = "linux")]
+pub use linux::Autostart;
 use serde::{Deserialize, Serialize};
 
 /// What the system says.
@@ -43,5 +45,5 @@ pub fn login_item() -> Box<dyn LoginItem> {
     #[cfg(target_os = "macos")]
     return Box::new(mac::MainApp);
     #[cfg(target_os = "linux")]
-    return Box::new(linux::Autostart::of_user());
+    return Box::new(Autostart::of_user());
 }

@@ -1,6 +1,6 @@
 //! Notifications: few, and only for what a person would want to know while the app is out of sight.
 
-use tokbar_server::Census;
+use tokbar_server::{Level, Resident, ResidentState};
 
 /// Something to tell.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,12 +10,12 @@ pub enum News {
 }
 
 /// What happened between two looks that a person did not ask for.
-pub fn news(before: &Census, after: &Census) -> Vec<News> {
-    if after.pressure != "critical" {
+pub fn news(before: &[Resident], after: &[Resident], pressure: Level) -> Vec<News> {
+    if pressure != Level::Critical {
         return Vec::new();
     }
-    let is_gone = |id: &str| !after.models.iter().any(|model| model.id == id && model.state != "leaving");
-    let gone = before.models.iter().filter(|model| model.state == "ready" && is_gone(&model.id));
+    let is_gone = |id: &str| !after.iter().any(|model| model.id == id && model.state != ResidentState::Leaving);
+    let gone = before.iter().filter(|model| model.state == ResidentState::Ready && is_gone(&model.id));
     gone.map(|model| News::Unloaded(model.id.clone())).collect()
 }
 

@@ -19,7 +19,7 @@ pub struct Live {
     /// What can be started or got.
     pub offered: Offered,
     /// Clients that can be set up: what the window calls them, and what people do.
-    pub clients: Vec<(&'static str, &'static str)>,
+    pub clients: Vec<(String, String)>,
     /// Whether the run before ended unexpectedly.
     pub ended_badly: bool,
     /// Whether there is a report of that.
@@ -33,8 +33,8 @@ pub struct Live {
 /// How the memory is used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Memory {
-    /// `None` where the system does not say.
-    pub level: Option<Level>,
+    /// How short it is.
+    pub level: Level,
     /// Bytes that nobody holds.
     pub n_free_bytes: u64,
 }

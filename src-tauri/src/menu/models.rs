@@ -24,7 +24,8 @@ pub fn items(live: &Live, words: &Words) -> Vec<Item> {
     let label = |offer: &Offer| format!("{} · {}", short(&offer.name), size::show(offer.n_bytes));
     let start = |offer: &Offer| act(Action::Load(offer.name.clone()), &label(offer), None);
     // It opens a window, which the dots promise.
-    let get = |offer: &Offer| act(Action::Open(Page::Models(Some(offer.name.clone()))), &format!("{}…", label(offer)), None);
+    let get =
+        |offer: &Offer| act(Action::Open(Page::Models(Some(offer.name.clone()))), &format!("{}…", label(offer)), None);
     list(&mut items, ("recent", words.recent), recents.into_iter().map(start));
     list(&mut items, ("here", words.on_this_machine), others.map(start));
     list(&mut items, ("fits", words.fits), offered.fitting.iter().map(get));

@@ -38,7 +38,8 @@ pub fn chat(address: &str, model: &str, n_tokens: u32) -> impl Iterator<Item = S
     );
     socket.write_all(&[head.as_bytes(), body.as_bytes()].concat()).expect("the server reads");
     let events = BufReader::new(socket).lines().map_while(Result::ok);
-    let data = events.filter_map(|line| line.strip_prefix("data: ").map(str::to_owned)).take_while(|data| data != "[DONE]");
+    let data =
+        events.filter_map(|line| line.strip_prefix("data: ").map(str::to_owned)).take_while(|data| data != "[DONE]");
     data.filter_map(|data| {
         let event: Value = serde_json::from_str(&data).expect("each event is JSON");
         event["choices"][0]["delta"]["content"].as_str().map(str::to_owned)

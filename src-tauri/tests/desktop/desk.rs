@@ -15,7 +15,8 @@ pub struct Desk {
     dir: TempDir,
     screen: Child,
     bus: Child,
-    display: String,
+    /// Of the screen.
+    pub display: String,
     /// Of the session bus.
     pub bus_address: String,
 }

@@ -9,6 +9,7 @@ use crate::calls::{address, chat};
 use crate::desk::Desk;
 use crate::menus::assert_left_clean;
 use crate::panel::Panel;
+use crate::screen::Screen;
 
 #[test]
 fn killed_while_it_generates_it_says_so_and_is_careful_once() {
@@ -40,6 +41,37 @@ fn killed_while_it_generates_it_says_so_and_is_careful_once() {
     let icon = panel.icon();
     icon.wait_for_row("Start alpha");
     assert!(icon.find("Tokbar ended").is_none(), "nothing was loaded at that end");
+}
+
+#[test]
+fn closing_the_window_ends_nothing_and_another_start_shows_it_again() {
+    let desk = Desk::new(&["alpha"]);
+    let (panel, screen) = (Panel::new(&desk), Screen::of(&desk));
+    let mut app = App::start(&desk, &[]);
+    let icon = panel.icon();
+    let window = screen.wait_for_window();
+    icon.choose("Start alpha");
+    icon.wait_for_status("alpha is ready", |status| status == "alpha · Ready");
+    screen.close(window);
+    assert!(app.is_running() && chat(&address(&desk), "alpha", 5).count() > 0, "it still serves");
+
+    let (status, _) = App::start(&desk, &[]).wait();
+    assert!(status.success(), "the second one says goodbye");
+    let window = screen.wait_for_window();
+    screen.close(window);
+    let (status, _) = App::start(&desk, &["--hidden"]).wait();
+    assert!(status.success() && screen.window().is_none(), "a session that starts twice shows nothing");
+    icon.choose("Settings…");
+    screen.wait_for_window();
+    assert!(app.is_running());
+}
+
+#[test]
+fn without_a_panel_the_window_is_the_way_in() {
+    let desk = Desk::new(&["alpha"]);
+    let screen = Screen::of(&desk);
+    let _app = App::start(&desk, &["--hidden"]);
+    screen.wait_for_window();
 }
 
 #[test]

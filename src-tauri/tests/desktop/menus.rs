@@ -104,10 +104,10 @@ fn memory_pressure_is_shown_as_it_changes() {
     let panel = Panel::new(&desk);
     let _app = App::start(&desk, &["--hidden", "--pressure-from", level.to_str().expect("text")]);
     let icon = panel.icon();
-    icon.wait_for_row("Memory pressure normal · ");
+    icon.wait_for_row("🟢 Memory pressure normal · ");
     std::fs::write(&level, "warning").expect("a place");
-    icon.wait_for_row("Memory is getting short · ");
+    icon.wait_for_row("🟡 Memory is getting short · ");
     std::fs::write(&level, "critical").expect("a place");
-    icon.wait_for_row("Memory is very short · ");
+    icon.wait_for_row("🔴 Memory is very short · ");
     assert_eq!(icon.wait_for_row("Choose a Model…").rows.len(), 0);
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::sleep;
+use std::thread::park_timeout;
 use std::time::{Duration, Instant};
 
 use zbus::blocking::{Connection, Proxy, connection};
@@ -111,26 +111,30 @@ impl Icon {
         Row::of(root).rows
     }
 
-    /// What the first row says.
+    /// What the first row says after its dot.
     pub fn status(&self) -> String {
-        self.rows().first().map(|row| row.label.clone()).unwrap_or_default()
+        let rows = self.rows();
+        rows.first().and_then(|row| row.label.split_once(' ')).map(|(_, text)| text.to_owned()).unwrap_or_default()
     }
 
-    /// The first row whose label starts like this, in any submenu.
-    pub fn find(&self, start: &str) -> Option<Row> {
-        find(&self.rows(), start)
+    /// The first row whose label has this in it, in any submenu.
+    pub fn find(&self, part: &str) -> Option<Row> {
+        find(&self.rows(), part)
     }
 
     /// Waits until the first row says what `is_it` wants, and returns that.
     pub fn wait_for_status(&self, what: &str, is_it: impl Fn(&str) -> bool) -> String {
         wait(what, || Some(self.status()).filter(|status| is_it(status))).unwrap_or_else(|| {
-            panic!("the menu never said that {what}: {:#?}", self.rows().iter().map(|row| &row.label).collect::<Vec<_>>())
+            panic!(
+                "the menu never said that {what}: {:#?}",
+                self.rows().iter().map(|row| &row.label).collect::<Vec<_>>()
+            )
         })
     }
 
     /// Waits for a row, and returns it.
-    pub fn wait_for_row(&self, start: &str) -> Row {
-        wait(start, || self.find(start)).unwrap_or_else(|| panic!("no row {start:?}: {:#?}", self.rows()))
+    pub fn wait_for_row(&self, part: &str) -> Row {
+        wait(part, || self.find(part)).unwrap_or_else(|| panic!("no row {part:?}: {:#?}", self.rows()))
     }
 
     pub fn click(&self, row: &Row) {
@@ -140,8 +144,8 @@ impl Icon {
     }
 
     /// Waits for a row, and clicks on it.
-    pub fn choose(&self, start: &str) {
-        self.click(&self.wait_for_row(start));
+    pub fn choose(&self, part: &str) {
+        self.click(&self.wait_for_row(part));
     }
 
     /// The name of the picture that is shown.
@@ -150,10 +154,8 @@ impl Icon {
     }
 }
 
-fn find(rows: &[Row], start: &str) -> Option<Row> {
-    rows.iter().find_map(|row| {
-        if row.label.starts_with(start) { Some(row.clone()) } else { find(&row.rows, start) }
-    })
+fn find(rows: &[Row], part: &str) -> Option<Row> {
+    rows.iter().find_map(|row| if row.label.contains(part) { Some(row.clone()) } else { find(&row.rows, part) })
 }
 
 /// Looks until there is something to see.
@@ -163,7 +165,7 @@ pub fn wait<T>(_what: &str, mut look: impl FnMut() -> Option<T>) -> Option<T> {
         match look() {
             Some(seen) => return Some(seen),
             None if start.elapsed() > PATIENCE => return None,
-            None => sleep(LOOK),
+            None => park_timeout(LOOK),
         }
     }
 }

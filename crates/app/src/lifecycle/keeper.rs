@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::Result;
-use tokbar_server::{ApiError, Census, Later, Lifecycle, Models, PinChange, Resident as Shown};
+use tokbar_server::{ApiError, Census, Later, Lifecycle, Models, PinChange, Resident as Shown, ResidentState};
 use tokio::sync::oneshot;
 
 use super::load::Watch;
@@ -157,7 +157,8 @@ impl Shared {
     fn census(&self) -> Census {
         let mut census = self.census.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for (id, watch) in self.moving.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-            let (state, loaded) = watch.as_ref().map_or(("leaving", 1.0), |watch| ("loading", watch.part()));
+            let loading = |watch: &Arc<Watch>| (ResidentState::Loading, watch.part());
+            let (state, loaded) = watch.as_ref().map_or((ResidentState::Leaving, 1.0), loading);
             census.models.push(Shown { id: id.clone(), state, loaded, ..Shown::default() });
         }
         census

@@ -21,6 +21,9 @@ pub struct Running {
     pub model: String,
     /// Where it listens, such as `127.0.0.1:8000`.
     pub address: String,
+    /// The key of its launch, with which this user manages it.
+    #[serde(default)]
+    pub token: String,
 }
 
 /// Held while a model is loaded; gone when dropped.
@@ -36,7 +39,13 @@ impl Mark {
         let path = dir.join(format!("{}.json", running.pid));
         let write = || -> std::io::Result<File> {
             fs::create_dir_all(dir)?;
-            let mut file = File::options().write(true).create(true).truncate(true).open(&path)?;
+            let mut options = File::options();
+            options.write(true).create(true).truncate(true);
+            // The token is this user's alone. A file of an earlier process of that number keeps its own permissions.
+            #[cfg(unix)]
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+            remove_absent(&path)?;
+            let mut file = options.open(&path)?;
             file.lock()?;
             file.write_all(&serde_json::to_vec(running)?)?;
             file.sync_all()?;
@@ -49,6 +58,14 @@ impl Mark {
                 None
             }
         }
+    }
+}
+
+/// Removes a file that need not be there.
+fn remove_absent(path: &Path) -> std::io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
     }
 }
 

@@ -1,7 +1,7 @@
 use super::*;
 
 fn server(pid: u32, model: &str) -> Running {
-    Running { pid, model: model.to_owned(), address: "127.0.0.1:1".to_owned() }
+    Running { pid, model: model.to_owned(), token: String::new(), address: "127.0.0.1:1".to_owned() }
 }
 
 #[test]

@@ -13,7 +13,7 @@ use tokbar_engine::Hold;
 use tokbar_hub::checkpoint::Checkpoint;
 use tokbar_hub::fit::gigabytes;
 use tokbar_hub::recommend::N_CONTEXT;
-use tokbar_server::{ApiError, Census, DEFAULT_NAME, Models, PinChange};
+use tokbar_server::{Act, ApiError, Census, DEFAULT_NAME, Models, PinChange, PressureChange};
 
 use super::keeper::{Command, KeeperOptions, Refusing, Shared};
 use super::load::{Loaded, Watch, demand, load_watched};
@@ -30,7 +30,7 @@ const TICK: Duration = Duration::from_millis(500);
 const LOOK: Duration = Duration::from_millis(10);
 /// How long calls of a model that is to go may still run before another waits in vain.
 const DRAIN_MAX: Duration = Duration::from_secs(900);
-/// Acts that are shown.
+/// Acts, and changes of the pressure, that are shown.
 const N_ACTS_MAX: usize = 50;
 /// Forms of names: Ollama's clients add a tag to those without one.
 const TAG: &str = ":latest";
@@ -58,6 +58,7 @@ pub fn start(
         policy,
         hold: Hold::default(),
         acts: VecDeque::new(),
+        pressure_history: VecDeque::new(),
         wakefulness: Wakefulness::new(power::assertion()),
         wake: Wake::default(),
         start: Instant::now(),
@@ -84,7 +85,8 @@ struct Worker {
     source: Option<Box<dyn Source>>,
     policy: Policy,
     hold: Hold,
-    acts: VecDeque<String>,
+    acts: VecDeque<Act>,
+    pressure_history: VecDeque<PressureChange>,
     wakefulness: Wakefulness,
     wake: Wake,
     start: Instant,
@@ -293,6 +295,7 @@ impl Worker {
     fn feel_pressure(&mut self) {
         let Some(said) = self.source.as_mut().and_then(|source| source.level()) else { return };
         let Some(level) = self.policy.observe(self.start.elapsed(), said) else { return };
+        push(&mut self.pressure_history, PressureChange { at: now(), level });
         let refuses = if level == Level::Critical { Refusing::All } else { Refusing::Nothing };
         match level {
             Level::Normal => {
@@ -323,24 +326,33 @@ impl Worker {
     /// Every act is logged and shown.
     fn act(&mut self, what: String) {
         tracing::info!("{what}");
-        self.acts.push_back(format!("{:.0} {what}", jiff::Timestamp::now()));
-        if self.acts.len() > N_ACTS_MAX {
-            self.acts.pop_front();
-        }
+        push(&mut self.acts, Act { at: now(), words: what });
     }
 
     fn show(&self) {
         let (now, machine) = (Instant::now(), memory::machine());
-        let level = format!("{:?}", self.policy.level()).to_lowercase();
         self.shared.show(Census {
             models: self.residents.iter().map(|resident| resident.shown(now)).collect(),
-            pressure: level,
+            pressure: self.policy.level(),
+            pressure_history: self.pressure_history.iter().cloned().collect(),
             footprint_bytes: memory::footprint(),
             free_bytes: machine.n_free_bytes,
             total_bytes: machine.n_bytes,
             acts: self.acts.iter().cloned().collect(),
         });
     }
+}
+
+/// Adds to a list of which only the newest are shown.
+fn push<T>(list: &mut VecDeque<T>, item: T) {
+    list.push_back(item);
+    if list.len() > N_ACTS_MAX {
+        list.pop_front();
+    }
+}
+
+fn now() -> String {
+    format!("{:.0}", jiff::Timestamp::now())
 }
 
 /// Whether calls run, or hold a model that is out of service already.

@@ -9,6 +9,7 @@ use directories::BaseDirs;
 
 use super::{LoginItem, State};
 
+/// See the module.
 pub struct Autostart {
     /// Where the file goes; `None` without a home folder.
     path: Option<PathBuf>,
@@ -21,6 +22,11 @@ impl Autostart {
     pub fn of_user() -> Self {
         let path = BaseDirs::new().map(|dirs| dirs.config_dir().join("autostart/tokbar.desktop"));
         Self { path, program: std::env::current_exe().unwrap_or_else(|_| PathBuf::from("tokbar-desktop")) }
+    }
+
+    /// With the entry at `path`.
+    pub fn at(path: PathBuf, program: PathBuf) -> Self {
+        Self { path: Some(path), program }
     }
 
     fn place(&self) -> anyhow::Result<&PathBuf> {

@@ -4,7 +4,7 @@ use super::*;
 fn an_entry_comes_and_goes_and_a_persons_switch_counts() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("autostart/tokbar.desktop");
-    let item = Autostart { path: Some(path.clone()), program: PathBuf::from("/opt/To kbar/tokbar-desktop") };
+    let item = Autostart::at(path.clone(), PathBuf::from("/opt/To kbar/tokbar-desktop"));
     assert_eq!(item.state(), State::Off);
     item.disable().unwrap();
     item.enable().unwrap();
