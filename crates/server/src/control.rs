@@ -18,14 +18,14 @@ mod transfers;
 mod upkeep;
 
 use axum::extract::State as Shared;
-use axum::http::header;
+use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
 use serde_json::json;
 
 use self::ask::Part;
-use crate::{ServerState, dialects};
+use crate::{ServerState, dialects, web};
 
 pub use bench::{BenchFigure, BenchInfo, BenchRun, BenchState, BenchSuite, Benches, ExportFormat};
 pub use clients::{ClientFile, ClientHow, ClientInfo, ClientPlan, ClientTest, Clients, Snippet};
@@ -68,6 +68,10 @@ pub struct Parts {
     pub upkeep: Part<dyn Upkeep>,
 }
 
+/// How a program without pages comes by them.
+const NO_UI: &str = "\nThis program was built without its pages. `cargo xtask run` builds them in; or run\n\
+                     `cargo xtask ui`, then build the program again.\n";
+
 const ABOUT: &str = concat!(
     "Tokbar ",
     env!("CARGO_PKG_VERSION"),
@@ -104,8 +108,13 @@ pub fn routes() -> Router<ServerState> {
         .merge(upkeep::routes())
 }
 
-async fn about() -> Response {
-    ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], ABOUT).into_response()
+/// The UI for browsers, a list of endpoints for programs.
+async fn about(headers: HeaderMap) -> Response {
+    let text = || {
+        let note = if web::is_built_in() { "" } else { NO_UI };
+        ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], format!("{ABOUT}{note}")).into_response()
+    };
+    web::page(&headers).unwrap_or_else(text)
 }
 
 async fn health(Shared(state): Shared<ServerState>) -> Response {

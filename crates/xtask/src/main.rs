@@ -24,6 +24,7 @@ mod shell;
 mod stages;
 mod test;
 mod tidy;
+mod ui;
 
 /// One row of the subcommand table; each lives in a file of its name.
 struct Subcommand {
@@ -44,9 +45,11 @@ const SUBCOMMANDS: &[Subcommand] = &[
     Subcommand { name: "kit", arguments: "", about: "bring what tests read into .testkit: templates, tokenizers, questions", run: kit::run },
     Subcommand { name: "model", arguments: "[NAME...]", about: "bring small real models into .testkit: gemma3, smollm2", run: model::run },
     Subcommand { name: "run", arguments: "[MODEL [OPTION...]]", about: "build for release and serve a model; SmolLM2 without MODEL", run: run::run },
+    Subcommand { name: "screenshots", arguments: "", about: "pictures of every panel of the UI, light and dark, in ui/shots", run: ui::screenshots },
     Subcommand { name: "setup", arguments: "", about: "prepare this machine and checkout: packages, MLX, bindings", run: setup::run },
     Subcommand { name: "test", arguments: "[--all]", about: "run every check and test; --all makes the long ones long", run: test::run },
     Subcommand { name: "tidy", arguments: "", about: "check the rules that hold the architecture together", run: tidy::run },
+    Subcommand { name: "ui", arguments: "", about: "build the UI into ui/dist, from where the program takes it", run: ui::run },
 ];
 
 fn main() -> ExitCode {

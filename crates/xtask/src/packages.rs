@@ -57,6 +57,12 @@ pub const DESKTOP: &[Package] = &[
 #[cfg(not(target_os = "linux"))]
 pub const DESKTOP: &[Package] = &[];
 
+/// What testing pages takes: a browser, and the fonts that stand in for a Mac's.
+pub const BROWSER: &[Package] = &[
+    Package("chromium", Sign::Program("/usr/bin/chromium")),
+    Package("fonts-inter", Sign::File("/usr/share/fonts/opentype/inter/Inter-Regular.otf")),
+];
+
 /// Installs what is missing of these lists, all at once.
 pub fn ensure(lists: &[&[Package]], stages: &Stages) -> anyhow::Result<()> {
     let packages = lists.iter().copied().flatten();
