@@ -36,11 +36,11 @@ impl Shape {
 /// 18 points, in pixels of 2 for each.
 pub fn template(shape: Shape) -> Image<'static> {
     match shape {
-        Shape::Stopped => include_image!("./icons/tray/stopped.png"),
-        Shape::Loading => include_image!("./icons/tray/loading.png"),
-        Shape::Serving => include_image!("./icons/tray/serving.png"),
-        Shape::Busy => include_image!("./icons/tray/busy.png"),
-        Shape::Attention => include_image!("./icons/tray/attention.png"),
+        Shape::Stopped => include_image!("../assets/tray/stopped@2x.png"),
+        Shape::Loading => include_image!("../assets/tray/loading@2x.png"),
+        Shape::Serving => include_image!("../assets/tray/serving@2x.png"),
+        Shape::Busy => include_image!("../assets/tray/busy@2x.png"),
+        Shape::Attention => include_image!("../assets/tray/attention@2x.png"),
     }
 }
 

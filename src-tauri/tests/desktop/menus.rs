@@ -30,7 +30,7 @@ fn a_model_is_started_used_pinned_unloaded_and_nothing_is_left() {
 
     icon.choose("Start alpha");
     icon.wait_for_status("alpha is ready", |status| status == "alpha · Ready");
-    assert_ne!(icon.picture(), picture, "the shape of the icon tells the state");
+    wait("another picture", || (icon.picture() != picture).then_some(())).expect("the icon's shape tells the state");
     let address = address(&desk);
     assert!(get(&address, "/ready").contains("\"alpha\""));
 

@@ -5,8 +5,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::park_timeout;
 use std::time::{Duration, Instant};
 
-use zbus::blocking::{Connection, Proxy, connection};
+use zbus::blocking::{Connection, Proxy, connection, proxy};
 use zbus::message::Header;
+use zbus::proxy::CacheProperties;
 use zbus::zvariant::{OwnedObjectPath, OwnedValue, Value};
 
 use crate::desk::Desk;
@@ -62,7 +63,13 @@ impl Panel {
     /// The next icon that registers.
     pub fn icon(&self) -> Icon {
         let (service, path) = self.icons.recv_timeout(PATIENCE).expect("an icon registers");
-        let item = Proxy::new(&self.bus, service.clone(), path, "org.kde.StatusNotifierItem").expect("an icon");
+        let item = proxy::Builder::<Proxy<'_>>::new(&self.bus)
+            .destination(service.clone())
+            .and_then(|item| item.path(path))
+            .and_then(|item| item.interface("org.kde.StatusNotifierItem"))
+            // Icons tell of changes by signals of their own.
+            .and_then(|item| item.cache_properties(CacheProperties::No).build())
+            .expect("an icon");
         let menu: OwnedObjectPath = item.get_property("Menu").expect("a menu");
         let menu = Proxy::new(&self.bus, service, menu, "com.canonical.dbusmenu").expect("a menu");
         Icon { item, menu }
