@@ -44,7 +44,10 @@ fn place(config: &Path) -> PathBuf {
 fn cause(panic: &PanicHookInfo) -> String {
     let place = panic.location().map_or_else(String::new, |location| format!(" at {location}"));
     let thread = std::thread::current().name().unwrap_or("without a name").to_owned();
-    format!("thread {thread}{place}: {}", panic.payload_as_str().unwrap_or("no message"))
+    let payload = panic.payload();
+    let owned = payload.downcast_ref::<String>().map(String::as_str);
+    let message = owned.or_else(|| payload.downcast_ref::<&str>().copied());
+    format!("thread {thread}{place}: {}", message.unwrap_or("no message"))
 }
 
 fn text(cause: &str, state: &str, backtrace: &str) -> String {
