@@ -101,6 +101,10 @@ pub struct ModelArgs {
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub max_rows: u16,
 
+    /// Most tokens of a sequence, prompt and answer together; what the model was made for by default.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(256..))]
+    pub max_context: Option<u32>,
+
     /// Keep KV in this many bits, so that more of it fits; costs speed and a little exactness.
     #[arg(long, value_enum, value_name = "BITS")]
     pub kv_bits: Option<KvBitsArg>,

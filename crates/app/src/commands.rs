@@ -1,8 +1,8 @@
 //! One file per subcommand; each has a `run` that takes its options.
 
-mod bench;
+pub mod bench;
 mod cache;
-mod doctor;
+pub mod doctor;
 mod import;
 mod info;
 mod key;

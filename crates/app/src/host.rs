@@ -113,6 +113,7 @@ impl Host {
         let basis = Basis {
             site: Site { address: Some(address), lan: launch::lan(address), safe_mode: unclean.clone() },
             models: models.clone(),
+            token: launch.token().to_owned(),
             own_keys: Keys::default(),
             cache_dir: CacheDirArgs::default(),
             ending: ending.clone(),

@@ -1,10 +1,20 @@
 //! What the control API reaches, joined to what this program knows: one module per part, one line for each here.
 
+mod benches;
+mod preferences;
+mod refusal;
+mod shelves;
+mod transfers;
+mod upkeep;
+
+use std::sync::Arc;
+
 use tokbar_server::control::{Parts, Site};
 use tokbar_server::{Keys, Models};
 
 use crate::cli::CacheDirArgs;
-use crate::launch::Ending;
+use crate::launch::{self, Ending};
+use crate::logbook;
 
 /// What the parts are made of.
 pub struct Basis {
@@ -12,6 +22,8 @@ pub struct Basis {
     pub site: Site,
     /// What it serves.
     pub models: Models,
+    /// The key of the launch.
+    pub token: String,
     /// Keys that are in no file.
     pub own_keys: Keys,
     /// Where the KV cache on disk is.
@@ -22,5 +34,17 @@ pub struct Basis {
 
 /// All of them.
 pub fn parts(basis: Basis) -> Parts {
-    Parts { site: basis.site, ..Parts::default() }
+    let Basis { site, models, token, own_keys, cache_dir, ending } = basis;
+    let url = site.address.map(|address| format!("http://{}/v1", launch::host(address))).unwrap_or_default();
+    Parts {
+        site,
+        shelves: Some(Arc::new(shelves::OnDisk)),
+        preferences: Some(Arc::new(preferences::Kept::new())),
+        key_ring: Some(Arc::new(preferences::Ring { own: own_keys })),
+        transfers: Some(Arc::new(transfers::Queue::start())),
+        logbook: Some(logbook::book()),
+        benches: Some(Arc::new(benches::Bench::new(models, (url, token)))),
+        upkeep: Some(Arc::new(upkeep::Keep { cache_dir, ending })),
+        ..Parts::default()
+    }
 }

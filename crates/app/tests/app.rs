@@ -8,6 +8,8 @@ mod cache;
 mod cli;
 #[path = "app/constrained.rs"]
 mod constrained;
+#[path = "app/control.rs"]
+mod control;
 #[path = "app/download.rs"]
 mod download;
 #[path = "app/families.rs"]

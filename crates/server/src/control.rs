@@ -10,6 +10,7 @@ mod live;
 mod logs;
 mod metrics;
 mod models;
+mod openapi;
 mod requests;
 mod settings;
 mod shelf;
@@ -32,6 +33,7 @@ pub use clients::{ClientFile, ClientHow, ClientInfo, ClientPlan, ClientTest, Cli
 pub use key_ring::{KeyInfo, KeyRing, NewKey};
 pub use live::{LastAnswer, Live};
 pub use logs::{LogLevel, LogLine, Logbook};
+pub use openapi::document as openapi;
 pub use requests::{CallState, RunningCall};
 pub use settings::{
     AppSettings, CacheSettings, CloudDialect, CloudSettings, KeepSettings, Lan, Preferences, ServerSettings, Settings,
@@ -106,6 +108,7 @@ pub fn routes() -> Router<ServerState> {
         .merge(clients::routes())
         .merge(bench::routes())
         .merge(upkeep::routes())
+        .merge(openapi::routes())
 }
 
 /// The UI for browsers, a list of endpoints for programs.
