@@ -4,7 +4,7 @@
 
 pub mod cli;
 pub mod commands;
-mod config_dir;
+pub mod config_dir;
 pub mod connect;
 mod control;
 mod defaults;
@@ -33,4 +33,4 @@ mod shelf;
 pub mod size;
 mod sources;
 mod wake;
-mod wiring;
+pub mod wiring;

@@ -5,6 +5,7 @@
 
 use std::process::ExitCode;
 
+mod app;
 mod bench;
 mod bindings;
 mod clients;
@@ -36,6 +37,7 @@ struct Subcommand {
 
 #[rustfmt::skip] // A table: one row per line.
 const SUBCOMMANDS: &[Subcommand] = &[
+    Subcommand { name: "app", arguments: "[OPTION...]", about: "build the desktop app for development and run it", run: app::run },
     Subcommand { name: "bench", arguments: "[--pairs N] [MODEL...]", about: "measure tokbar and mlx-lm in turn, print paired ratios", run: bench::run },
     Subcommand { name: "bench", arguments: "rivals [SUITE...]", about: "measure the servers of tokbar, mlx-lm and Rapid-MLX in turn", run: bench::run },
     Subcommand { name: "bindings", arguments: "", about: "write the page's types of the control API", run: bindings::run },

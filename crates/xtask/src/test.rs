@@ -29,7 +29,7 @@ pub fn run(arguments: &[String]) -> anyhow::Result<()> {
     let stages = Stages::new("test");
     stages.run("formatting", || shell::show(repo::cargo()?.args(["fmt", "--all", "--check"])))?;
     stages.run("tidy", || tidy::run(&[]))?;
-    packages::ensure(&[packages::PYTHON, packages::NODE], &stages)?;
+    packages::ensure(&[packages::PYTHON, packages::NODE, packages::DESKTOP], &stages)?;
     stages.run("spelling", check_spelling)?;
     // Before the program is built: it takes the pages in.
     ui::ensure(&stages)?;
