@@ -2,6 +2,7 @@
 
 mod ask;
 mod bench;
+mod connect;
 mod inspect;
 mod keep;
 mod shelf;
@@ -16,6 +17,7 @@ pub use bench::{
     BenchArgs, BenchCommand, CompareArgs, EngineArgs, OutputArgs, ParserArgs, SizeArgs, SuiteArg, SuitesArgs,
     TargetArgs,
 };
+pub use connect::{ConnectArgs, LaunchArgs, TargetModelArgs};
 pub use inspect::{ParseArgs, RenderArgs};
 pub use keep::KeepArgs;
 pub use shelf::{LsArgs, ModelsArgs, PullArgs, RmArgs, SearchArgs};
@@ -38,7 +40,7 @@ pub struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Serve a model over HTTP until Ctrl-C.
+    /// Serve a model, or the models that calls name, over HTTP until Ctrl-C.
     Serve(ServeArgs),
     /// Chat with a model in the terminal, or answer one prompt.
     Run(RunArgs),
@@ -60,6 +62,10 @@ pub enum Command {
     Ps(PsArgs),
     /// Unload a model of a running server, or stop the server.
     Stop(StopArgs),
+    /// Point another program, such as an editor or a coding agent, at a running server.
+    Connect(ConnectArgs),
+    /// Run another program against a running server, with settings of its own that are gone afterwards.
+    Launch(LaunchArgs),
     /// Look for what is wrong on this machine, and say what fixes it.
     Doctor(DoctorArgs),
     /// Make, list and remove API keys.
@@ -101,6 +107,10 @@ pub struct ModelArgs {
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub max_rows: u16,
 
+    /// Most tokens of a sequence, prompt and answer together; what the model was made for by default.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(256..))]
+    pub max_context: Option<u32>,
+
     /// Keep KV in this many bits, so that more of it fits; costs speed and a little exactness.
     #[arg(long, value_enum, value_name = "BITS")]
     pub kv_bits: Option<KvBitsArg>,
@@ -117,6 +127,20 @@ pub struct ModelArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub draft: DraftArgs,
+}
+
+impl ModelArgs {
+    /// That model, held as usual.
+    pub fn named(model: &str) -> Self {
+        #[derive(Parser)]
+        struct Only {
+            #[command(flatten)]
+            model: ModelArgs,
+        }
+        let mut only = Only::parse_from(["tokbar", "-"]).model;
+        model.clone_into(&mut only.model);
+        only
+    }
 }
 
 /// Where drafts of the next tokens come from. Output is the same with and without, only faster.
@@ -172,6 +196,10 @@ pub enum PrecisionArg {
 
 /// Options of `serve`.
 #[derive(Debug, Args)]
+#[command(mut_arg("model", |model| model.required(false).default_value("").hide_default_value(true).help(
+    "A model folder, a .gguf file, or the id of a model on the Hugging Face Hub (org/name); without it models are loaded \
+     as calls name them"
+)))]
 pub struct ServeArgs {
     #[command(flatten)]
     #[allow(missing_docs)]

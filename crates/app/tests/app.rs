@@ -6,8 +6,12 @@ mod bench;
 mod cache;
 #[path = "app/cli.rs"]
 mod cli;
+#[path = "app/connect.rs"]
+mod connect;
 #[path = "app/constrained.rs"]
 mod constrained;
+#[path = "app/control.rs"]
+mod control;
 #[path = "app/download.rs"]
 mod download;
 #[path = "app/families.rs"]

@@ -76,6 +76,7 @@ pub async fn start(state: &ServerState, model: &Arc<ServedModel>, job: Job) -> R
         guided.push((Arc::<[TokenId]>::from(prompt), guidance));
     }
     let mut generations = Vec::with_capacity(n_sequences);
+    let call = state.running.begin(&model.id);
     for (prompt, guidance) in guided {
         let mask = constraint::mask(&guidance);
         for choice_idx in 0..job.n_choices {
@@ -86,7 +87,8 @@ pub async fn start(state: &ServerState, model: &Arc<ServedModel>, job: Job) -> R
             };
             let outputs = model.engine.submit(request).map_err(|error| refusal(state, error))?;
             let reader = reader(model, job.stop.clone(), &prompt, tools.as_deref()).with_calls(job.rules.calls);
-            let generation = Generation::new(outputs, prompt.clone(), reader, ends(model, &job));
+            let generation =
+                Generation::new((outputs, call.ticket(prompt.len())), prompt.clone(), reader, ends(model, &job));
             generations.push(generation.with_notices(guidance.notices.clone()));
         }
     }

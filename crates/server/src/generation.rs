@@ -8,6 +8,7 @@ use tokbar_chat::{Event, FinishReason, OutputReader, Reading};
 use tokbar_engine::{self as engine, Output, Outputs, PromptScores, TokenId, TokenScore, Usage};
 
 use crate::ApiError;
+use crate::running::Ticket;
 
 /// What a running sequence yields: prompt scores if asked for, pieces, then one `Finish` or `Failed`.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +48,7 @@ pub struct ScoredToken {
 pub struct Generation {
     /// `None` once it has ended.
     outputs: Option<Outputs>,
+    ticket: Ticket,
     prompt: Arc<[TokenId]>,
     ends: Vec<TokenId>,
     /// `None` once it is used up.
@@ -59,9 +61,15 @@ pub struct Generation {
 
 impl Generation {
     /// `ends` are the tokens that end the output and have no text.
-    pub fn new(outputs: Outputs, prompt: Arc<[TokenId]>, reader: OutputReader, ends: Vec<TokenId>) -> Self {
+    pub(crate) fn new(
+        (outputs, ticket): (Outputs, Ticket),
+        prompt: Arc<[TokenId]>,
+        reader: OutputReader,
+        ends: Vec<TokenId>,
+    ) -> Self {
         Self {
             outputs: Some(outputs),
+            ticket,
             prompt,
             ends,
             reader: Some(reader),
@@ -93,8 +101,19 @@ impl Generation {
             if let Some(update) = self.ready.pop_front() {
                 return Some(update);
             }
-            match self.outputs.as_mut()?.next().await {
-                Some(output) => self.take(output),
+            let output = tokio::select! {
+                biased;
+                output = self.outputs.as_mut()?.next() => output,
+                () = self.ticket.cancelled() => {
+                    self.end(Update::Failed(ApiError::Cancelled));
+                    continue;
+                }
+            };
+            match output {
+                Some(output) => {
+                    self.ticket.saw(&output);
+                    self.take(output);
+                }
                 None => self.end(Update::Failed(ApiError::Stopping)),
             }
         }

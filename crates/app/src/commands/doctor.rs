@@ -22,19 +22,26 @@ const N_DISK_BYTES_LEAST: u64 = 10 << 30;
 
 /// What was looked at.
 #[derive(Debug, Serialize)]
-struct Finding {
-    what: &'static str,
-    state: State,
-    found: String,
+pub struct Finding {
+    /// What it is.
+    pub what: &'static str,
+    /// How it stands.
+    pub state: State,
+    /// What was seen.
+    pub found: String,
     /// What to do; empty when all is well.
-    fix: String,
+    pub fix: String,
 }
 
+/// How something stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum State {
+pub enum State {
+    /// As it should.
     Fine,
+    /// It could be better.
     Notable,
+    /// It does not work.
     Wrong,
 }
 
@@ -72,7 +79,8 @@ fn write(path: &Path, text: &str) -> Result<()> {
     write().with_context(|| format!("cannot write {}", path.display()))
 }
 
-fn findings() -> Vec<Finding> {
+/// Looks at everything.
+pub fn findings() -> Vec<Finding> {
     let mut findings = vec![memory_now(), disk(), settings(), network(), servers()];
     match shelf::shelves() {
         Ok(shelves) => findings.extend(models(&shelves)),

@@ -8,7 +8,9 @@ use serde_json::{Map, Value, json};
 use tokbar_chat::{Specials, TextModel};
 use tokbar_engine::fake::{FakeBackend, FakeOptions, Probe};
 use tokbar_engine::{Engine, EngineOptions};
-use tokbar_server::{ModelAbout, Models, SamplingDefaults, ServedModel, ServerOptions, ServerState, serve};
+use tokbar_server::{
+    Key, KeyScope, ModelAbout, Models, SamplingDefaults, ServedModel, ServerOptions, ServerState, serve,
+};
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -21,6 +23,8 @@ const SPECIALS: [&str; 5] = ["<|end|>", "<|start|>", "<|fim_prefix|>", "<|fim_su
 pub const N_VOCAB: usize = SPECIALS.len() + 256;
 /// Looks at the engine before a test gives up: many seconds.
 const N_LOOKS_MAX: usize = 50_000_000;
+/// The key of a test's launch.
+pub const LAUNCH: &str = "launch-of-a-test";
 /// What the fixed clock says.
 pub const NOW: i64 = 1_700_000_000;
 
@@ -53,7 +57,11 @@ impl Default for Setup {
             specials: SPECIALS,
             fake,
             engine: EngineOptions::default(),
-            server: ServerOptions { now, ..ServerOptions::default() },
+            server: ServerOptions {
+                now,
+                launch: Some(Key::new("this launch", KeyScope::Manage, LAUNCH)),
+                ..ServerOptions::default()
+            },
             defaults: SamplingDefaults::default(),
             reply: None,
             template: Some(TEMPLATE),
@@ -154,6 +162,21 @@ impl TestServer {
 
     pub fn post(&self, path: &str, body: &Value) -> Reply {
         Call::post(path, body).send(self.address)
+    }
+
+    /// A call of the control API with the key of the launch.
+    pub fn manage(&self, method: &str, path: &str) -> Call {
+        let path = format!("/control/v1{path}");
+        Call::new(method, &path).header("Authorization", &format!("Bearer {LAUNCH}"))
+    }
+
+    pub fn manage_get(&self, path: &str) -> Reply {
+        self.manage("GET", path).send(self.address)
+    }
+
+    pub fn manage_post(&self, path: &str, body: &Value) -> Reply {
+        let call = self.manage("POST", path).header("Content-Type", "application/json");
+        call.body(body.to_string()).send(self.address)
     }
 
     pub fn stream(&self, path: &str, body: &Value) -> Stream {
