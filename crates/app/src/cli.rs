@@ -2,6 +2,7 @@
 
 mod ask;
 mod bench;
+mod connect;
 mod inspect;
 mod keep;
 mod shelf;
@@ -16,6 +17,7 @@ pub use bench::{
     BenchArgs, BenchCommand, CompareArgs, EngineArgs, OutputArgs, ParserArgs, SizeArgs, SuiteArg, SuitesArgs,
     TargetArgs,
 };
+pub use connect::{ConnectArgs, LaunchArgs, TargetModelArgs};
 pub use inspect::{ParseArgs, RenderArgs};
 pub use keep::KeepArgs;
 pub use shelf::{LsArgs, ModelsArgs, PullArgs, RmArgs, SearchArgs};
@@ -60,6 +62,10 @@ pub enum Command {
     Ps(PsArgs),
     /// Unload a model of a running server, or stop the server.
     Stop(StopArgs),
+    /// Point another program, such as an editor or a coding agent, at a running server.
+    Connect(ConnectArgs),
+    /// Run another program against a running server, with settings of its own that are gone afterwards.
+    Launch(LaunchArgs),
     /// Look for what is wrong on this machine, and say what fixes it.
     Doctor(DoctorArgs),
     /// Make, list and remove API keys.

@@ -2,10 +2,12 @@
 
 pub mod bench;
 mod cache;
+mod connect;
 pub mod doctor;
 mod import;
 mod info;
 mod key;
+mod launch;
 mod ls;
 mod models;
 mod parse;
@@ -41,6 +43,8 @@ pub fn dispatch(cli: Cli) -> Result<()> {
         Command::Rm(args) => rm::run(&args),
         Command::Ps(args) => ps::run(&args),
         Command::Stop(args) => stop::run(&args),
+        Command::Connect(args) => connect::run(&args),
+        Command::Launch(args) => launch::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Key(command) => key::run(&command),
         Command::Parse(args) => parse::run(&args),

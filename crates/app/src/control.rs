@@ -87,24 +87,40 @@ fn reachable(address: &str) -> String {
     }
 }
 
-/// What a server answers to a question.
+/// What a server answers to its manager's question.
 ///
 /// # Errors
 /// When it is not there, refuses, or is no server of ours.
 pub fn get(door: &Door, path: &str) -> Result<Value> {
-    let mut request = agent(PATIENCE).get(format!("http://{}/control/v1{path}", door.address));
+    fetch(door, &format!("/control/v1{path}"))
+}
+
+/// What a server answers at a path of any dialect.
+///
+/// # Errors
+/// As [`get`].
+pub fn fetch(door: &Door, path: &str) -> Result<Value> {
+    let mut request = agent(PATIENCE).get(format!("http://{}{path}", door.address));
     if let Some(key) = &door.key {
         request = request.header("Authorization", format!("Bearer {key}"));
     }
     read(&door.address, request.call())
 }
 
-/// What a server answers to a wish.
+/// What a server answers to its manager's wish.
 ///
 /// # Errors
 /// As [`get`].
 pub fn post(door: &Door, path: &str, body: &Value) -> Result<Value> {
-    let mut request = agent(PATIENCE_CHANGE).post(format!("http://{}/control/v1{path}", door.address));
+    send(door, &format!("/control/v1{path}"), body)
+}
+
+/// What a server answers to what is sent to a path of any dialect.
+///
+/// # Errors
+/// As [`get`].
+pub fn send(door: &Door, path: &str, body: &Value) -> Result<Value> {
+    let mut request = agent(PATIENCE_CHANGE).post(format!("http://{}{path}", door.address));
     if let Some(key) = &door.key {
         request = request.header("Authorization", format!("Bearer {key}"));
     }

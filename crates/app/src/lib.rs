@@ -5,6 +5,7 @@
 pub mod cli;
 pub mod commands;
 pub mod config_dir;
+pub mod connect;
 mod control;
 mod defaults;
 mod draft;

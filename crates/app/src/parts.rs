@@ -13,6 +13,7 @@ use tokbar_server::control::{Parts, Site};
 use tokbar_server::{Keys, Models};
 
 use crate::cli::CacheDirArgs;
+use crate::connect::ClientsPart;
 use crate::launch::{self, Ending};
 use crate::logbook;
 
@@ -35,7 +36,9 @@ pub struct Basis {
 /// All of them.
 pub fn parts(basis: Basis) -> Parts {
     let Basis { site, models, token, own_keys, cache_dir, ending } = basis;
-    let url = site.address.map(|address| format!("http://{}/v1", launch::host(address))).unwrap_or_default();
+    let listens = site.address;
+    let address = listens.map(launch::host).unwrap_or_default();
+    let server = (format!("http://{address}/v1"), token);
     Parts {
         site,
         shelves: Some(Arc::new(shelves::OnDisk)),
@@ -43,7 +46,8 @@ pub fn parts(basis: Basis) -> Parts {
         key_ring: Some(Arc::new(preferences::Ring { own: own_keys })),
         transfers: Some(Arc::new(transfers::Queue::start())),
         logbook: Some(logbook::book()),
-        benches: Some(Arc::new(benches::Bench::new(models, (url, token)))),
+        benches: Some(Arc::new(benches::Bench::new(models.clone(), server))),
+        clients: Some(Arc::new(ClientsPart::new(listens, models))),
         upkeep: Some(Arc::new(upkeep::Keep { cache_dir, ending })),
         ..Parts::default()
     }

@@ -79,6 +79,17 @@ pub fn stop_signal(n: usize) -> Result<impl Future<Output = ()>> {
     })
 }
 
+/// Runs a program of the terminal to its end. Ctrl-C is its business meanwhile, not ours.
+///
+/// # Errors
+/// When it cannot be started.
+pub fn run_program(command: std::process::Command) -> Result<std::process::ExitStatus> {
+    block_on(async {
+        let _caught = stop_signal(usize::MAX)?;
+        Ok(tokio::process::Command::from(command).status().await?)
+    })
+}
+
 /// Starts what keeps a Mac from falling asleep by itself until it is killed or this program ends.
 ///
 /// # Errors

@@ -6,6 +6,8 @@ mod bench;
 mod cache;
 #[path = "app/cli.rs"]
 mod cli;
+#[path = "app/connect.rs"]
+mod connect;
 #[path = "app/constrained.rs"]
 mod constrained;
 #[path = "app/control.rs"]

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 mod app;
 mod bench;
+mod bindings;
 mod clients;
 mod docs;
 mod files;
@@ -39,7 +40,8 @@ const SUBCOMMANDS: &[Subcommand] = &[
     Subcommand { name: "app", arguments: "[OPTION...]", about: "build the desktop app for development and run it", run: app::run },
     Subcommand { name: "bench", arguments: "[--pairs N] [MODEL...]", about: "measure tokbar and mlx-lm in turn, print paired ratios", run: bench::run },
     Subcommand { name: "bench", arguments: "rivals [SUITE...]", about: "measure the servers of tokbar, mlx-lm and Rapid-MLX in turn", run: bench::run },
-    Subcommand { name: "clients", arguments: "", about: "install the vendors' own clients that the tests run", run: clients::run },
+    Subcommand { name: "bindings", arguments: "", about: "write the page's types of the control API", run: bindings::run },
+    Subcommand { name: "clients", arguments: "[--all [NAME...]]", about: "install the clients that the tests run; --all runs many more, writes docs/clients.md", run: clients::run },
     Subcommand { name: "docs", arguments: "", about: "write the pages anew that are made of what the code knows", run: docs::run },
     Subcommand { name: "golden", arguments: "models|chat|real", about: "write what the Python reference says anew", run: golden::run },
     Subcommand { name: "kit", arguments: "", about: "bring what tests read into .testkit: templates, tokenizers, questions", run: kit::run },

@@ -1,20 +1,20 @@
 import { expect, open, seriousFaults, settled, test } from "./fixtures";
 
 test("the token leaves the address bar and stays out of the page", async ({ page, loaded }) => {
-  await page.goto(loaded.server.link);
+  await page.goto(loaded.link);
   await settled(page);
   expect(page.url()).not.toContain("token");
-  expect(await page.content()).not.toContain(loaded.server.token);
+  expect(await page.content()).not.toContain(loaded.token);
 });
 
 test("without the link nothing is told, and it says what to do", async ({ page, loaded }) => {
-  await page.goto(`${loaded.server.origin}/`);
+  await page.goto(`${loaded.origin}/`);
   await expect(page.getByRole("alert")).toContainText("Open this page from Tokbar");
   expect(await seriousFaults(page)).toEqual([]);
 });
 
 test("keys alone reach everything", async ({ page, loaded }) => {
-  await open(page, loaded.server, "now");
+  await open(page, loaded, "now");
   await settled(page);
   await page.keyboard.press("Tab");
   await expect(page.getByRole("button", { name: "Skip to content" })).toBeFocused();
@@ -44,7 +44,7 @@ test("keys alone reach everything", async ({ page, loaded }) => {
 });
 
 test("Ctrl with a digit opens a panel, and a dialog gives the focus back", async ({ page, loaded }) => {
-  await open(page, loaded.server, "now");
+  await open(page, loaded, "now");
   await settled(page);
   await page.keyboard.press("Control+2");
   await expect(page.getByRole("heading", { level: 1, name: "Models" })).toBeFocused();
@@ -60,7 +60,7 @@ test("Ctrl with a digit opens a panel, and a dialog gives the focus back", async
 });
 
 test("another language is spoken at once", async ({ page, loaded }) => {
-  await open(page, loaded.server, "settings");
+  await open(page, loaded, "settings");
   await settled(page);
   await page.getByRole("combobox", { name: "Language" }).selectOption("zh-Hans");
   await expect(page.getByRole("heading", { level: 1, name: "设置" })).toBeVisible();
@@ -71,7 +71,7 @@ test("another language is spoken at once", async ({ page, loaded }) => {
 });
 
 test("a wrong value is refused at its field, in the server's words", async ({ page, loaded }) => {
-  await open(page, loaded.server, "settings");
+  await open(page, loaded, "settings");
   await settled(page);
   const port = page.getByRole("textbox", { name: "Port" });
   await port.fill("99999999");

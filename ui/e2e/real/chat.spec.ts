@@ -11,14 +11,14 @@ async function ask(page: Page, text: string): Promise<void> {
 const done = (page: Page) => expect(page.getByRole("button", { name: "Answer again" })).toBeVisible();
 
 test("stop, answer again, edit, search, reload, export and delete", async ({ page, loaded }) => {
-  await open(page, loaded.server, "chat");
+  await open(page, loaded, "chat");
   await settled(page);
   await ask(page, "Count from one to two hundred in words.");
   const answer = page.getByRole("article").nth(1);
   await expect(answer).toContainText(/[a-z]{3}/i);
   await page.getByRole("button", { name: "Stop" }).click();
   await expect(answer).toContainText("Stopped");
-  await expect.poll(async () => (await loaded.server.get<{ requests: unknown[] }>("requests")).requests.length).toBe(0);
+  await expect.poll(async () => (await loaded.get<{ requests: unknown[] }>("requests")).requests.length).toBe(0);
 
   await page.getByRole("article").first().hover();
   await page.getByRole("button", { name: "Edit" }).click();
@@ -54,9 +54,9 @@ test("stop, answer again, edit, search, reload, export and delete", async ({ pag
 test("what a model writes runs nothing and fetches nothing", async ({ page, loaded, faults }) => {
   const outside: string[] = [];
   page.on("request", (request) => {
-    if (!request.url().startsWith(loaded.server.origin)) outside.push(request.url());
+    if (!request.url().startsWith(loaded.origin)) outside.push(request.url());
   });
-  await open(page, loaded.server, "chat");
+  await open(page, loaded, "chat");
   await settled(page);
   await page.evaluate(async () => {
     const text = [
@@ -79,7 +79,7 @@ test("what a model writes runs nothing and fetches nothing", async ({ page, load
     transaction.objectStore("conversations").put(one);
     await new Promise((resolve) => (transaction.oncomplete = resolve));
   });
-  await page.goto(`${loaded.server.origin}/#/chat/bad`);
+  await page.goto(`${loaded.origin}/#/chat/bad`);
   await page.reload();
   const answer = page.getByRole("article").nth(1);
   await expect(answer.locator("pre")).toContainText("onerror");
@@ -91,7 +91,7 @@ test("what a model writes runs nothing and fetches nothing", async ({ page, load
 });
 
 test("nothing moves while an answer comes but the answer's end", async ({ page, loaded }) => {
-  await open(page, loaded.server, "chat");
+  await open(page, loaded, "chat");
   await settled(page);
   await ask(page, "Write three short sentences about rain.");
   const answer = page.getByRole("article").nth(1);

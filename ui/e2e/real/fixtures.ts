@@ -3,16 +3,15 @@
 import AxeBuilder from "@axe-core/playwright";
 import { test as base, expect, type Page } from "@playwright/test";
 
-import type { Shelf } from "../../src/lib/control";
 import { MODEL, Server } from "./server";
 
 interface Workers {
   /** Nothing on disk. */
   empty: Server;
-  /** A model on disk; its id. */
+  /** A model on disk. */
   stocked: Server;
   /** The same with the model loaded. */
-  loaded: { server: Server; model: string };
+  loaded: Server;
 }
 
 export const test = base.extend<{ faults: string[] }, Workers>({
@@ -21,9 +20,8 @@ export const test = base.extend<{ faults: string[] }, Workers>({
   loaded: [
     async ({}, use) =>
       serve("one", async (server) => {
-        const model = await modelId(server);
-        await server.post("models/load", { model });
-        await use({ server, model });
+        await server.post("models/load", { model: MODEL });
+        await use(server);
       }),
     { scope: "worker", timeout: 120_000 },
   ],
@@ -49,13 +47,6 @@ async function serve(models: "none" | "one", use: (server: Server) => Promise<vo
   const server = await Server.start(models);
   await use(server);
   await server.stop();
-}
-
-export async function modelId(server: Server): Promise<string> {
-  const shelf = await server.get<Shelf>("models");
-  const found = shelf.models.find((model) => model.disk.path?.endsWith(MODEL));
-  if (!found) throw new Error(`${MODEL} is not on the shelf`);
-  return found.id;
 }
 
 /** Opens a panel as somebody who has seen the welcome. */

@@ -1,7 +1,7 @@
 import { expect, open, seriousFaults, settled, test } from "./fixtures";
 
 test("a model is stopped and started, pinned and looked into", async ({ page, loaded }) => {
-  await open(page, loaded.server, "models");
+  await open(page, loaded, "models");
   await settled(page);
   const row = page.getByRole("listitem").filter({ hasText: "SmolLM2-135M-Instruct" }).first();
   await row.getByRole("button", { name: /^Stop/ }).click();
@@ -24,14 +24,14 @@ test("a model is stopped and started, pinned and looked into", async ({ page, lo
 });
 
 test("what nothing matches says so, and that the Hub is not reachable", async ({ page, loaded }) => {
-  await open(page, loaded.server, "models");
+  await open(page, loaded, "models");
   await settled(page);
   await page.getByRole("searchbox").fill("no such model anywhere");
   await expect(page.getByRole("region", { name: "On the Hub" })).toContainText(/not reachable|Nothing found|Hub/);
 });
 
 test("an import that cannot be says why", async ({ page, loaded }) => {
-  await open(page, loaded.server, "models");
+  await open(page, loaded, "models");
   await settled(page);
   await page.getByRole("button", { name: "Import…" }).click();
   await page.getByRole("textbox", { name: "Path" }).fill("/nowhere/at-all.gguf");

@@ -4,7 +4,7 @@ const PANELS = ["now", "models", "chat", "connect", "bench", "logs", "settings",
 
 for (const panel of PANELS) {
   test(`${panel} is full, in light and dark, and at 200 %`, async ({ page, loaded }) => {
-    await open(page, loaded.server, panel);
+    await open(page, loaded, panel);
     await settled(page);
     await expect(page.getByRole("alert")).toHaveCount(0);
     expect(await seriousFaults(page), "light").toEqual([]);
@@ -26,12 +26,12 @@ for (const panel of PANELS) {
   test(`${panel} while it loads, and when nothing answers`, async ({ page, loaded }) => {
     let openGate = () => {};
     const gate = new Promise<void>((resolve) => (openGate = resolve));
-    await open(page, loaded.server, "now");
+    await open(page, loaded, "now");
     await page.route("**/control/v1/**", async (route) => {
       await gate;
       await route.abort();
     });
-    await page.goto(`${loaded.server.origin}/#/${panel}`);
+    await page.goto(`${loaded.origin}/#/${panel}`);
     await page.reload();
     await expect(page.locator("[aria-busy=true]").first()).toBeVisible();
     expect(await seriousFaults(page), "loading").toEqual([]);

@@ -1,7 +1,7 @@
 // The real program for tests: a process of its own with a home of its own, on any free port.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { linkSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { linkSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -12,7 +12,9 @@ function given(name: string): string {
   return value;
 }
 
-export const MODEL = basename(process.env["TOKBAR_MODEL"] ?? "model");
+/** The model that stands in the Hub's cache. */
+export const MODEL = `tests/${basename(process.env["TOKBAR_MODEL"] ?? "model")}`;
+const COMMIT = "0123456789abcdef0123456789abcdef01234567";
 
 export class Server {
   private constructor(
@@ -25,7 +27,7 @@ export class Server {
   /** Serves no model; `models` says whether there is one on disk. */
   static async start(models: "none" | "one"): Promise<Server> {
     const home = mkdtempSync(join(tmpdir(), "tokbar-ui-"));
-    if (models === "one") link(given("TOKBAR_MODEL"), join(home, "models", MODEL));
+    if (models === "one") stock(given("TOKBAR_MODEL"), join(home, "hf/hub", `models--${MODEL.replace("/", "--")}`));
     const child = spawn(given("TOKBAR_BIN"), ["serve", "--port", "0"], {
       cwd: home,
       env: {
@@ -35,15 +37,14 @@ export class Server {
         TOKBAR_CONFIG_DIR: join(home, "config"),
         XDG_CACHE_HOME: join(home, "cache"),
         HF_HOME: join(home, "hf"),
+        TOKBAR_LOG: "error",
         // Nothing outside is asked.
         HF_ENDPOINT: "http://127.0.0.1:9",
       },
       stdio: ["ignore", "pipe", "inherit"],
     });
     const page = await pageUrl(child);
-    const server = new Server(child, home, page.origin, new URLSearchParams(page.hash.slice(1)).get("token") ?? "");
-    if (models === "one") await server.post("places/add", { path: join(home, "models") });
-    return server;
+    return new Server(child, home, page.origin, new URLSearchParams(page.hash.slice(1)).get("token") ?? "");
   }
 
   /** The address that a person opens. */
@@ -86,10 +87,13 @@ function pageUrl(child: ChildProcess): Promise<URL> {
   });
 }
 
-/** The same files under another name: a copy without its bytes. */
-function link(from: string, to: string): void {
-  mkdirSync(to, { recursive: true });
+/** A model as the Hub's cache has it; its files are links, copies without bytes. */
+function stock(from: string, to: string): void {
+  const snapshot = join(to, "snapshots", COMMIT);
+  mkdirSync(snapshot, { recursive: true });
+  mkdirSync(join(to, "refs"));
+  writeFileSync(join(to, "refs/main"), COMMIT);
   for (const name of readdirSync(from)) {
-    if (statSync(join(from, name)).isFile()) linkSync(join(from, name), join(to, name));
+    if (statSync(join(from, name)).isFile()) linkSync(join(from, name), join(snapshot, name));
   }
 }

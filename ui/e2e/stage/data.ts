@@ -147,12 +147,12 @@ export const keys: KeyInfo[] = [
 ];
 
 export const places: PlaceInfo[] = [
-  { owner: "hugging_face", path: "/Users/me/.cache/huggingface/hub", state: "present", reason: null, n_models: 3 },
-  { owner: "lm_studio", path: "/Users/me/.lmstudio/models", state: "present", reason: null, n_models: 1 },
+  { owner: "hugging_face", path: "~/.cache/huggingface/hub", state: "present", reason: null, n_models: 3 },
+  { owner: "lm_studio", path: "~/.lmstudio/models", state: "present", reason: null, n_models: 1 },
   { owner: "person", path: "/Volumes/Models", state: "absent", reason: null, n_models: 0 },
 ];
 
-export const disk: DiskCache = { dir: "/Users/me/Library/Caches/Tokbar", n_bytes: 3.2 * GB, n_bytes_max: 20 * GB, models: [{ label: QWEN, n_bytes: 3.2 * GB }] };
+export const disk: DiskCache = { dir: "~/Library/Caches/Tokbar", n_bytes: 3.2 * GB, n_bytes_max: 20 * GB, models: [{ label: QWEN, n_bytes: 3.2 * GB }] };
 
 export const findings: Finding[] = [
   { title: "Metal", state: "good", detail: "Apple M3 Pro, 18 GPU cores, 24 GB of unified memory", fix: null },
@@ -174,7 +174,7 @@ export const plan: ClientPlan = {
   client: clients[1] as ClientInfo,
   files: [{
     path: "~/.codex/config.toml", before: "model = \"gpt-5\"\n", after: "",
-    diff: "--- a\n+++ b\n@@ -1,3 +1,9 @@\n-model = \"gpt-5\"\n+model = \"default\"\n+model_provider = \"tokbar\"\n+\n+[model_providers.tokbar]\n+name = \"Tokbar\"\n+base_url = \"http://localhost:8000/v1\"\n [projects.\"/Users/me/code\"]\n trust_level = \"trusted\"\n",
+    diff: "--- a\n+++ b\n@@ -1,3 +1,9 @@\n-model = \"gpt-5\"\n+model = \"default\"\n+model_provider = \"tokbar\"\n+\n+[model_providers.tokbar]\n+name = \"Tokbar\"\n+base_url = \"http://localhost:8000/v1\"\n [projects.\"~/code\"]\n trust_level = \"trusted\"\n",
   }],
   snippets: [{ title: "Or for one run", language: "sh", text: "codex -c model_provider=tokbar" }], steps: [], is_removal_possible: true,
 };

@@ -309,6 +309,6 @@ fn a_measurement_runs_and_is_remembered() {
     let second = change(&server, "/bench/run", json!({"suite": "concurrency"}));
     change(&server, "/bench/cancel", json!({"id": second["id"]}));
     wait_for("it is cancelled", || (now()["state"] == "cancelled").then(now));
-    drop(server);
+    assert!(server.stop().success());
     assert_eq!(managed(&serve(&user), "/bench")["runs"][1]["id"], run["id"]);
 }

@@ -25,12 +25,12 @@ function chatWith(bodies: string[]) {
 const texts = (chat: Chat) => chat.conversation.messages.map((message) => message.text);
 
 test("an answer comes, is measured and kept", async () => {
-  const { chat, store } = chatWith([chunk("Hel") + chunk("lo") + END]);
+  const { chat, store } = chatWith([chunk("Good ") + chunk("day") + END]);
   await chat.send("hi", [], "m");
-  expect(texts(chat)).toEqual(["hi", "Hello"]);
+  expect(texts(chat)).toEqual(["hi", "Good day"]);
   expect(chat.conversation.messages[1]).toMatchObject({ finish: "stop", model: "m", figures: { nOutput: 2, nPrompt: 5 } });
   expect(chat.isAnswering).toBe(false);
-  expect((await store.get(chat.conversation.id))?.messages[1]?.text).toBe("Hello");
+  expect((await store.get(chat.conversation.id))?.messages[1]?.text).toBe("Good day");
   expect((await store.list(""))[0]?.title).toBe("hi");
 });
 

@@ -11,8 +11,8 @@ test("chunks add up to text, reasoning and calls", () => {
   const chunks: Chunk[] = [
     { choices: [{ delta: {} }] },
     delta({ reasoning_content: "think" }),
-    delta({ content: "Hel" }),
-    delta({ content: "lo" }),
+    delta({ content: "Good " }),
+    delta({ content: "day" }),
     delta({ tool_calls: [{ index: 0, id: "c", function: { name: "find", arguments: "" } }] }),
     delta({ tool_calls: [{ index: 0, function: { arguments: '{"a"' } }] }),
     delta({ tool_calls: [{ index: 0, function: { arguments: ":1}" } }] }),
@@ -20,7 +20,7 @@ test("chunks add up to text, reasoning and calls", () => {
     { choices: [] },
   ];
   expect(chunks.map((chunk) => take(answer, chunk))).toEqual([false, true, true, true, true, true, true, false, false]);
-  expect(answer).toMatchObject({ text: "Hello", reasoning: "think", finish: "tool_calls", tools: [{ id: "c", name: "find", args: '{"a":1}' }] });
+  expect(answer).toMatchObject({ text: "Good day", reasoning: "think", finish: "tool_calls", tools: [{ id: "c", name: "find", args: '{"a":1}' }] });
 });
 
 test("an error amid the stream is kept with what came before", () => {

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { live, models } from "../../../e2e/stage/data";
 import type { Model, Transfer } from "../../lib/control";
-import { isHere, matches, row, shelfKey } from "./shelf";
+import { isHere, matches, row, shelfKey, strangers } from "./shelf";
 
 const model = (change: Partial<Model>): Model => ({ ...(models[1] as Model), id: "x", resident: null, transfer: null, ...change });
 const transfer = (change: Partial<Transfer>): Transfer => ({ ...(live.transfers[0] as Transfer), model: "x", ...change });
@@ -33,6 +33,13 @@ test("the live picture is newer than the shelf", () => {
   expect(row(model({ disk: disk("absent") }), coming).deed).toBe("pause");
   expect(isHere(row(model({ disk: disk("absent") }), coming))).toBe(true);
   expect(shelfKey(frame)).not.toBe(shelfKey(coming));
+});
+
+test("what comes from elsewhere has a row until it is on the shelf", () => {
+  const coming = [transfer({ model: "new/one", state: "paused" }), transfer({ model: "x" }), transfer({ model: "old", state: "done" })];
+  const found = strangers([model({})], coming);
+  expect(found.map(({ id, name }) => [id, name])).toEqual([["new/one", "one"]]);
+  expect(row(found[0] as Model, null).deed).toBe("resume");
 });
 
 test("words are looked for in names and abilities", () => {

@@ -20,6 +20,30 @@ export function row(model: Model, frame: Live | null): Row {
   return { model, resident, transfer, deed: deed(model, resident, transfer) };
 }
 
+/** What comes and is on no shelf yet stands first. */
+export function strangers(models: readonly Model[], transfers: readonly Transfer[]): Model[] {
+  const open = transfers.filter((one) => isOpen(one) && !models.some((model) => model.id === one.model));
+  return open.map((transfer) => ({
+    id: transfer.model,
+    name: transfer.model.split("/").at(-1) ?? transfer.model,
+    aliases: [],
+    disk: { state: "absent", reason: null, path: null, n_bytes: 0, owner: null, form: null },
+    resident: null,
+    transfer,
+    fit: null,
+    family: null,
+    quantization: null,
+    n_params: null,
+    size_bytes: transfer.n_bytes,
+    n_context: null,
+    capabilities: [],
+    can_run: true,
+    is_known: false,
+    decode_tps: null,
+    notes: [],
+  }));
+}
+
 function isOpen(transfer: Transfer | null): boolean {
   return transfer !== null && !["done", "cancelled"].includes(transfer.state);
 }

@@ -7,7 +7,7 @@ use super::Answer::{Events, Json, Text};
 use super::{Endpoint, SchemaOf, of};
 use crate::control::ask::{Done, OfModel};
 use crate::control::bench::{BenchBody, BenchInfo, BenchRun, ForExport};
-use crate::control::clients::{ClientList, ClientPlan, ClientTest, OfClient};
+use crate::control::clients::{ApplyBody, ClientList, ClientPlan, ClientTest, OfClient};
 use crate::control::key_ring::{KeyBody, KeyList, KeyNameBody, NewKey};
 use crate::control::live::{ForPeriod, Live};
 use crate::control::logs::{ForLines, LogLine};
@@ -78,7 +78,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
     ask("/control/v1/logs", "The log, as it comes.", of::<ForLines>, Events("line", of::<LogLine>)),
     get("/control/v1/clients", "Programs that can use the server.", Json(of::<ClientList>)),
     ask("/control/v1/clients/one", "What setting a client up would do.", of::<OfClient>, Json(of::<ClientPlan>)),
-    post("/control/v1/clients/apply", "Sets a client up.", of::<OfClient>, Json(of::<ClientPlan>)),
+    post("/control/v1/clients/apply", "Sets a client up.", of::<ApplyBody>, Json(of::<ClientPlan>)),
     post("/control/v1/clients/remove", "Takes back what was set up.", of::<OfClient>, Json(of::<ClientPlan>)),
     post("/control/v1/clients/test", "Makes a call as a client would.", of::<OfClient>, Json(of::<ClientTest>)),
     get("/control/v1/bench", "What can be measured, and what was.", Json(of::<BenchInfo>)),
