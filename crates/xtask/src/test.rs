@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 
 use crate::python::{Dependencies, Wheel};
 use crate::stages::Stages;
-use crate::{clients, kit, model, packages, python, repo, setup, shell, tidy};
+use crate::{check_macos, clients, kit, model, packages, python, repo, setup, shell, tidy, workflows};
 
 /// The spelling checker, one hash per platform.
 const TYPOS: Wheel = Wheel {
@@ -31,6 +31,7 @@ pub fn run(arguments: &[String]) -> anyhow::Result<()> {
     stages.run("tidy", || tidy::run(&[]))?;
     packages::ensure(&[packages::PYTHON, packages::NODE], &stages)?;
     stages.run("spelling", check_spelling)?;
+    stages.run("workflows", workflows::check)?;
     stages.run("clippy", || clippy(&["--workspace", "--all-targets"]))?;
     stages.run("clippy for the bindings", || clippy(&["--package", "xtask", "--bins", "--features", "bindings"]))?;
     stages.run("clients for the tests", clients::ensure)?;
@@ -38,6 +39,9 @@ pub fn run(arguments: &[String]) -> anyhow::Result<()> {
     kit::bring(&stages)?;
     for model in model::MODELS {
         model::bring(model, &tokbar, &stages)?;
+    }
+    if scope == Scope::All && cfg!(target_os = "linux") {
+        stages.run("the Mac's build", check_macos::whole)?;
     }
     let tally = stages.run("tests", || run_tests(scope))?;
     stages.finish();
