@@ -221,6 +221,15 @@ pub fn address(a: &Array) -> usize {
     unsafe { sys::mlx_array_data_uint8(a.as_ptr()) as usize }
 }
 
+/// Tells MLX where its Metal kernels are, before it looks for them by itself; without Metal it does not matter.
+pub fn set_metallib(path: &std::path::Path) -> Result<()> {
+    let path = std::ffi::CString::new(path.as_os_str().as_encoded_bytes())
+        .map_err(|_| Error { what: format!("{} holds a zero byte", path.display()) })?;
+    install_error_handler();
+    // SAFETY: the text is NUL-terminated and copied within the call.
+    check(unsafe { sys::mlx_metal_set_metallib_path(path.as_ptr()) })
+}
+
 /// Apple's clock, which `mlx_rs` links against for random seeds.
 #[cfg(not(target_vendor = "apple"))]
 #[unsafe(no_mangle)]
