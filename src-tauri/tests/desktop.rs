@@ -9,10 +9,23 @@ mod calls;
 mod desk;
 #[path = "desktop/ends.rs"]
 mod ends;
+#[path = "desktop/first_run.rs"]
+mod first_run;
+#[path = "desktop/hub.rs"]
+mod hub;
+#[path = "desktop/kills.rs"]
+mod kills;
+// The Hub that the tests of `tokbar-hub` download from.
+#[allow(clippy::unwrap_used, dead_code)]
+#[path = "../../crates/hub/tests/hub/loopback.rs"]
+mod loopback;
 #[path = "desktop/menus.rs"]
 mod menus;
 #[path = "desktop/panel.rs"]
 mod panel;
+#[allow(clippy::unwrap_used, dead_code)]
+#[path = "../../crates/hub/tests/hub/repository.rs"]
+mod repository;
 #[path = "desktop/screen.rs"]
 mod screen;
 // What the tests of `tokbar-app` serve.

@@ -9,12 +9,14 @@ use std::process::{Child, Command, Stdio};
 use serde_json::json;
 use tempfile::TempDir;
 
+use crate::loopback::Loopback;
 use crate::tiny::tiny_model;
 
 pub struct Desk {
     dir: TempDir,
-    screen: Child,
-    bus: Child,
+    _programs: Programs,
+    /// Where models come from; from nowhere without.
+    hub: Option<String>,
     /// Of the screen.
     pub display: String,
     /// Of the session bus.
@@ -37,7 +39,12 @@ impl Desk {
         fs::write(dir.path().join("config/folders.json"), folders).expect("a place");
         let (screen, display) = start_screen();
         let (bus, bus_address) = start_bus();
-        Self { dir, screen, bus, display, bus_address }
+        Self { dir, hub: None, _programs: Programs([bus, screen]), display, bus_address }
+    }
+
+    /// The same, with a Hub in reach.
+    pub fn with_hub(self, hub: &Loopback) -> Self {
+        Self { hub: Some(hub.endpoint()), ..self }
     }
 
     pub fn config(&self) -> PathBuf {
@@ -50,6 +57,10 @@ impl Desk {
 
     /// Sets `command` at this desk.
     pub fn seat<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+        match &self.hub {
+            Some(hub) => command.env("HF_ENDPOINT", hub).env_remove("HF_HUB_OFFLINE"),
+            None => command.env("HF_HUB_OFFLINE", "1"),
+        };
         command
             .env("DISPLAY", &self.display)
             .env("DBUS_SESSION_BUS_ADDRESS", &self.bus_address)
@@ -57,18 +68,22 @@ impl Desk {
             .env("HOME", self.home())
             .env("TOKBAR_CONFIG_DIR", self.config())
             .env("TOKBAR_CACHE_DIR", self.dir.path().join("cache"))
-            .env("HF_HUB_OFFLINE", "1")
             .env("LC_ALL", "C.UTF-8")
             .envs([("GDK_BACKEND", "x11"), ("NO_AT_BRIDGE", "1")])
             .env_remove("WAYLAND_DISPLAY")
             .env_remove("XDG_CONFIG_HOME")
+            .env_remove("HF_HOME")
+            .env_remove("HF_HUB_CACHE")
             .stdin(Stdio::null())
     }
 }
 
-impl Drop for Desk {
+/// Programs of the desk; gone when dropped.
+struct Programs([Child; 2]);
+
+impl Drop for Programs {
     fn drop(&mut self) {
-        for child in [&mut self.bus, &mut self.screen] {
+        for child in &mut self.0 {
             child.kill().expect("it can be killed");
             child.wait().expect("it ends");
         }
