@@ -13,7 +13,7 @@ use tokbar_server::{ApiError, CloudAnswer, CloudCall, CloudTerms, Later, Problem
 
 use crate::cli::CloudArgs;
 use crate::http_client::{self, HttpClient};
-use crate::{config_dir, say, settings};
+use crate::{config_dir, environment, say, settings};
 
 /// Where its key is read from, unless it is in a file.
 const KEY: &str = "TOKBAR_CLOUD_KEY";
@@ -142,9 +142,9 @@ fn key(cloud: &CloudSettings) -> Result<Option<String>> {
     let text = match cloud.key_from.as_str() {
         "none" => return Ok(None),
         "file" => read_key(&config_dir::place()?.join("cloud.key"))?,
-        _ => match std::env::var(KEY) {
-            Ok(key) => key,
-            Err(_) => return Ok(None),
+        _ => match environment::var(KEY) {
+            Some(key) => key,
+            None => return Ok(None),
         },
     };
     let key = text.trim();

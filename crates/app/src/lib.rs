@@ -10,6 +10,7 @@ pub mod connect;
 mod control;
 mod defaults;
 mod draft;
+pub mod environment;
 pub mod host;
 mod http_client;
 mod hub;
