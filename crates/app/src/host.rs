@@ -12,7 +12,8 @@ use tokbar_engine::Stats;
 use tokbar_server::control::{Live, Parts, Site, Status};
 use tokbar_server::{ApiError, Keys, Lifecycle, Models, PinChange, ServerOptions, ServerState};
 
-use crate::cli::{CacheDirArgs, KvArgs, ModelArgs};
+use crate::cli::{CacheDirArgs, CloudArgs, KvArgs, ModelArgs};
+use crate::cloud::Cloud;
 use crate::launch::{self, Ending, Launch};
 use crate::lifecycle::mark::{Mark, Running};
 use crate::lifecycle::{self, Keeper, KeeperOptions, Recipe};
@@ -116,6 +117,7 @@ impl Host {
             token: launch.token().to_owned(),
             own_keys: Keys::default(),
             cache_dir: CacheDirArgs::default(),
+            cloud: Cloud::new(&CloudArgs::default())?,
             ending: ending.clone(),
         };
         let state = ServerState::new(models.clone(), server_options).with_parts(parts::parts(basis));

@@ -1,6 +1,5 @@
 //! The Hugging Face Hub as this user reaches it: cache, address, mirrors, token, and the switch against any network.
 
-use std::env;
 use std::fs::File;
 use std::io::Read;
 use std::ops::ControlFlow;
@@ -13,7 +12,7 @@ use tokbar_hub::download::{self, DownloadError, DownloadOptions, Pace, Progress}
 use tokbar_hub::resolve::cache_dir;
 
 use crate::power::{Wakefulness, Work};
-use crate::{power, progress};
+use crate::{environment, power, progress};
 
 /// A token is short.
 const N_TOKEN_BYTES_MAX: u64 = 4096;
@@ -31,12 +30,12 @@ pub struct Shown {
 
 /// The cache of this user, if they have a home.
 pub fn cache() -> Option<PathBuf> {
-    cache_dir(env::var_os("HF_HUB_CACHE"), env::var_os("HF_HOME"), home())
+    cache_dir(environment::var_os("HF_HUB_CACHE"), environment::var_os("HF_HOME"), home())
 }
 
 /// Hugging Face's own switch against any use of the network.
 pub fn is_offline() -> bool {
-    let value = env::var("HF_HUB_OFFLINE").unwrap_or_default().to_ascii_lowercase();
+    let value = environment::var("HF_HUB_OFFLINE").unwrap_or_default().to_ascii_lowercase();
     matches!(value.as_str(), "1" | "on" | "true" | "yes")
 }
 
@@ -125,5 +124,5 @@ fn home() -> Option<PathBuf> {
 }
 
 fn given(name: &str) -> Option<String> {
-    env::var(name).ok().filter(|value| !value.trim().is_empty())
+    environment::var(name)
 }

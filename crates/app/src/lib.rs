@@ -3,13 +3,16 @@
 //! Knows every other crate. Must not know vendor field names.
 
 pub mod cli;
+mod cloud;
 pub mod commands;
 pub mod config_dir;
 pub mod connect;
 mod control;
 mod defaults;
 mod draft;
+pub mod environment;
 pub mod host;
+mod http_client;
 mod hub;
 mod json_file;
 mod key_file;

@@ -1,13 +1,12 @@
 //! The models on this machine, and the folders that this user added to the usual places.
 
-use std::env;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use directories::BaseDirs;
 use tokbar_hub::scan::{Environment, Model, Owner, Place, Shelf, scan, usual_places};
 
-use crate::{config_dir, json_file};
+use crate::{config_dir, environment, json_file};
 
 /// Everything in all places.
 ///
@@ -24,9 +23,9 @@ pub fn shelves() -> Result<Vec<Shelf>> {
 pub fn places() -> Result<Vec<Place>> {
     let environment = Environment {
         home: BaseDirs::new().map(|dirs| dirs.home_dir().to_owned()),
-        hf_hub_cache: env::var_os("HF_HUB_CACHE"),
-        hf_home: env::var_os("HF_HOME"),
-        ollama_models: env::var_os("OLLAMA_MODELS"),
+        hf_hub_cache: environment::var_os("HF_HUB_CACHE"),
+        hf_home: environment::var_os("HF_HOME"),
+        ollama_models: environment::var_os("OLLAMA_MODELS"),
         added: added(&list()?)?,
     };
     Ok(usual_places(&environment))
