@@ -79,6 +79,17 @@ pub enum Command {
     Bench(BenchArgs),
     /// Show, clear or move the KV cache on disk.
     Cache(CacheArgs),
+    /// Write completions for shells and the manual pages into a folder.
+    #[command(hide = true)]
+    Generate(GenerateArgs),
+}
+
+impl Command {
+    /// Whether it may need MLX: the others work in a damaged app, too.
+    #[must_use]
+    pub fn computes(&self) -> bool {
+        matches!(self, Self::Serve(_) | Self::Run(_) | Self::Import(_) | Self::Bench(_))
+    }
 }
 
 /// How a model writes tool calls and reasoning, where its chat template does not tell.
@@ -368,6 +379,13 @@ pub struct RunArgs {
     /// Sampling temperature; 0 is greedy.
     #[arg(long, value_name = "T", default_value_t = 0.7)]
     pub temperature: f32,
+}
+
+/// Options of `generate`.
+#[derive(Debug, Args)]
+pub struct GenerateArgs {
+    /// The folder, which has to be there.
+    pub folder: PathBuf,
 }
 
 /// Options of `import`.

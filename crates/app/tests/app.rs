@@ -2,6 +2,8 @@
 
 #[path = "app/bench.rs"]
 mod bench;
+#[path = "app/bundle.rs"]
+mod bundle;
 #[path = "app/cache.rs"]
 mod cache;
 #[path = "app/cli.rs"]

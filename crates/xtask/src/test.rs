@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 
 use crate::python::{Dependencies, Wheel};
 use crate::stages::Stages;
-use crate::{clients, kit, model, packages, python, repo, setup, shell, tidy, ui};
+use crate::{check_macos, clients, kit, model, packages, python, repo, setup, shell, tidy, ui, workflows};
 
 /// The spelling checker, one hash per platform.
 const TYPOS: Wheel = Wheel {
@@ -31,6 +31,7 @@ pub fn run(arguments: &[String]) -> anyhow::Result<()> {
     stages.run("tidy", || tidy::run(&[]))?;
     packages::ensure(&[packages::PYTHON, packages::NODE, packages::DESKTOP], &stages)?;
     stages.run("spelling", check_spelling)?;
+    stages.run("workflows", workflows::check)?;
     // Before the program is built: it takes the pages in.
     ui::ensure(&stages)?;
     stages.run("clippy", || clippy(&["--workspace", "--all-targets"]))?;
@@ -40,6 +41,9 @@ pub fn run(arguments: &[String]) -> anyhow::Result<()> {
     kit::bring(&stages)?;
     for model in model::MODELS {
         model::bring(model, &tokbar, &stages)?;
+    }
+    if scope == Scope::All && cfg!(target_os = "linux") {
+        stages.run("the Mac's build", check_macos::whole)?;
     }
     let mut tally = stages.run("tests", || run_tests(scope))?;
     let pages = ui::test(&tokbar, &repo::testkit()?.join(model::SMOLLM2.folder), &stages)?;

@@ -81,7 +81,7 @@ fn write(path: &Path, text: &str) -> Result<()> {
 
 /// Looks at everything.
 pub fn findings() -> Vec<Finding> {
-    let mut findings = vec![memory_now(), disk(), settings(), network(), servers()];
+    let mut findings = vec![app(), memory_now(), disk(), settings(), network(), servers()];
     match shelf::shelves() {
         Ok(shelves) => findings.extend(models(&shelves)),
         Err(error) => findings.push(wrong("models", say::cause(&error), "correct or delete the file")),
@@ -95,6 +95,15 @@ fn fine(what: &'static str, found: String) -> Finding {
 
 fn wrong(what: &'static str, found: String, fix: &str) -> Finding {
     Finding { what, state: State::Wrong, found, fix: fix.to_owned() }
+}
+
+/// Whether the app that this program is part of is whole.
+fn app() -> Finding {
+    match tokbar_models::use_those_of_the_app() {
+        Ok(None) => fine("app", "this program is part of no app".to_owned()),
+        Ok(Some(kernels)) => fine("app", format!("kernels in {}", kernels.display())),
+        Err(error) => wrong("app", error.to_string(), "install the app again"),
+    }
 }
 
 fn memory_now() -> Finding {
