@@ -2,6 +2,7 @@
 
 mod ask;
 mod bench;
+mod cloud;
 mod connect;
 mod inspect;
 mod keep;
@@ -17,6 +18,7 @@ pub use bench::{
     BenchArgs, BenchCommand, CompareArgs, EngineArgs, OutputArgs, ParserArgs, SizeArgs, SuiteArg, SuitesArgs,
     TargetArgs,
 };
+pub use cloud::{CloudArgs, CloudDialectArg};
 pub use connect::{ConnectArgs, LaunchArgs, TargetModelArgs};
 pub use inspect::{ParseArgs, RenderArgs};
 pub use keep::KeepArgs;
@@ -259,6 +261,10 @@ pub struct ServeArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub keep: KeepArgs,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub cloud: CloudArgs,
 }
 
 /// Where the KV cache on disk is.

@@ -13,6 +13,8 @@ use tokbar_engine::Stats;
 use tokbar_server::control::{Live, Parts, Settings, Site, Status};
 use tokbar_server::{ApiError, Keys, Lifecycle, Models, PinChange, ServerOptions, ServerState};
 
+use crate::cli::CloudArgs;
+use crate::cloud::Cloud;
 use crate::launch::{self, Ending, Launch};
 use crate::lifecycle::mark::{Mark, Running};
 use crate::lifecycle::{self, Keeper, Recipe};
@@ -109,8 +111,9 @@ impl Host {
     /// Listens, and serves no model yet.
     ///
     /// # Errors
-    /// When the port is taken, the user's keys are damaged, or the system gives no threads.
+    /// When the port is taken, the user's keys are damaged, the app lacks a part, or the system gives no threads.
     pub fn start(options: &HostOptions) -> Result<Self> {
+        tokbar_models::use_those_of_the_app()?;
         let keys = key_file::keys(&key_file::read(&key_file::place()?)?);
         let Bound { listener, note } = port::bind(options.host, options.port)?;
         let address = listener.local_addr().context("the socket has no address")?;
@@ -125,6 +128,7 @@ impl Host {
             token: launch.token().to_owned(),
             own_keys: Keys::default(),
             cache_dir: chosen::cache_dir(&options.settings),
+            cloud: Cloud::new(&CloudArgs::default())?,
             ending: ending.clone(),
         };
         let state = ServerState::new(models.clone(), server_options).with_parts(parts::parts(basis));

@@ -3,6 +3,7 @@
 //! Knows every other crate. Must not know vendor field names.
 
 pub mod cli;
+mod cloud;
 pub mod commands;
 pub mod config_dir;
 pub mod connect;
@@ -10,6 +11,7 @@ mod control;
 mod defaults;
 mod draft;
 pub mod host;
+mod http_client;
 mod hub;
 mod json_file;
 mod key_file;

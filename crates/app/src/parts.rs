@@ -13,6 +13,7 @@ use tokbar_server::control::{Parts, Site};
 use tokbar_server::{Keys, Models};
 
 use crate::cli::CacheDirArgs;
+use crate::cloud::Cloud;
 use crate::connect::ClientsPart;
 use crate::launch::{self, Ending};
 use crate::logbook;
@@ -29,13 +30,15 @@ pub struct Basis {
     pub own_keys: Keys,
     /// Where the KV cache on disk is.
     pub cache_dir: CacheDirArgs,
+    /// Where long prompts may go.
+    pub cloud: Cloud,
     /// The way to end the server.
     pub ending: Ending,
 }
 
 /// All of them.
 pub fn parts(basis: Basis) -> Parts {
-    let Basis { site, models, token, own_keys, cache_dir, ending } = basis;
+    let Basis { site, models, token, own_keys, cache_dir, cloud, ending } = basis;
     let listens = site.address;
     let address = listens.map(launch::host).unwrap_or_default();
     let server = (format!("http://{address}/v1"), token);
@@ -49,6 +52,6 @@ pub fn parts(basis: Basis) -> Parts {
         benches: Some(Arc::new(benches::Bench::new(models.clone(), server))),
         clients: Some(Arc::new(ClientsPart::new(listens, models))),
         upkeep: Some(Arc::new(upkeep::Keep { cache_dir, ending })),
-        ..Parts::default()
+        cloud: Some(Arc::new(cloud)),
     }
 }

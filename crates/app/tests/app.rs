@@ -8,6 +8,8 @@ mod bundle;
 mod cache;
 #[path = "app/cli.rs"]
 mod cli;
+#[path = "app/cloud.rs"]
+mod cloud;
 #[path = "app/connect.rs"]
 mod connect;
 #[path = "app/constrained.rs"]
@@ -18,6 +20,10 @@ mod control;
 mod download;
 #[path = "app/families.rs"]
 mod families;
+#[path = "app/faults.rs"]
+mod faults;
+#[path = "app/fuzzed.rs"]
+mod fuzzed;
 #[path = "app/hostile.rs"]
 mod hostile;
 #[path = "app/http.rs"]
@@ -28,6 +34,8 @@ mod lifecycle;
 #[allow(clippy::unwrap_used, dead_code)]
 #[path = "../../hub/tests/hub/loopback.rs"]
 mod loopback;
+#[path = "app/proxies.rs"]
+mod proxies;
 #[path = "app/pull.rs"]
 mod pull;
 #[path = "app/reference.rs"]

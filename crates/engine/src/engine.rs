@@ -6,7 +6,7 @@ use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use crate::hold::Hold;
 use crate::outputs::{Bell, Command, N_OUTPUTS_MAX, Shared, Submission};
@@ -256,6 +256,13 @@ impl Engine {
             return Err(stopped(bell.shared.stopped.get().unwrap_or(&FinishReason::Cancelled)));
         }
         Ok(outputs)
+    }
+
+    /// Tokens at the beginning of a prompt that kept blocks in memory spare computing; 0 when the engine is too busy to say.
+    pub async fn n_kept(&self, prompt: Vec<TokenId>) -> usize {
+        let (reply, answer) = oneshot::channel();
+        let sent = self.inner.bell.commands.try_send(Command::Probe(prompt, reply));
+        if sent.is_ok() { answer.await.unwrap_or(0) } else { 0 }
     }
 
     /// What the engine does and has done, as of the last step.

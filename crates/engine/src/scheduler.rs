@@ -223,6 +223,11 @@ impl Scheduler {
         self.sequences.values().all(|s| s.standing == Standing::Waiting)
     }
 
+    /// Positions at the beginning of a prompt that kept blocks hold.
+    pub(crate) fn n_kept(&self, prompt: &[TokenId]) -> usize {
+        self.tree.find(prompt).n_tokens
+    }
+
     pub(crate) fn tally(&self) -> Tally {
         Tally { n_evicted: self.tree.n_evicted(), drafts: self.speculator.counts(), ..self.tally }
     }

@@ -26,7 +26,7 @@ use axum::{Json, Router};
 use serde_json::json;
 
 use self::ask::Part;
-use crate::{ServerState, dialects, web};
+use crate::{ServerState, Upstream, dialects, web};
 
 pub use bench::{BenchFigure, BenchInfo, BenchRun, BenchState, BenchSuite, Benches, ExportFormat};
 pub use clients::{ClientFile, ClientHow, ClientInfo, ClientPlan, ClientTest, Clients, Snippet};
@@ -68,6 +68,8 @@ pub struct Parts {
     pub benches: Part<dyn Benches>,
     /// The disk and the end.
     pub upkeep: Part<dyn Upkeep>,
+    /// Where long prompts may go.
+    pub cloud: Part<dyn Upstream>,
 }
 
 /// How a program without pages comes by them.

@@ -104,6 +104,16 @@ pub async fn count(state: &ServerState, model: &Arc<ServedModel>, prompt: Prompt
     Ok(tokens.first().map_or(0, Vec::len))
 }
 
+/// Tokens of a prompt that would have to be computed, as far as that is known.
+///
+/// # Errors
+/// When it cannot be made.
+pub async fn uncached(state: &ServerState, model: &Arc<ServedModel>, prompt: Prompt) -> Result<usize, ApiError> {
+    let tokens = tokenize(state, model, vec![prompt]).await?.pop().unwrap_or_default();
+    let n_prompt = tokens.len();
+    Ok(n_prompt.saturating_sub(model.engine.n_kept(tokens).await))
+}
+
 async fn tokenize(
     state: &ServerState,
     model: &Arc<ServedModel>,

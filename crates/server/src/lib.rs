@@ -6,6 +6,7 @@
 mod body;
 mod calls;
 mod clients;
+mod cloud;
 mod constraint;
 pub mod control;
 mod conversation;
@@ -34,6 +35,7 @@ mod stream;
 mod web;
 mod worker;
 
+pub use cloud::{CloudAnswer, CloudCall, CloudTerms, Upstream};
 pub use constraint::mask;
 pub use dialects::openai::{read_prompt as read_openai_prompt, read_tools as read_openai_tools};
 pub use error::{ApiError, Problem};

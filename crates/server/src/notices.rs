@@ -21,6 +21,11 @@ pub fn of(generations: &[Generation]) -> Vec<String> {
     notices
 }
 
+/// Another one before those of a call's sequences.
+pub fn with(first: Option<String>, generations: &[Generation]) -> Vec<String> {
+    first.into_iter().chain(of(generations)).collect()
+}
+
 /// Adds the header to an answer, if there is anything to tell.
 pub fn attach(mut answer: Response, notices: &[String]) -> Response {
     if notices.is_empty() {

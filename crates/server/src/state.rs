@@ -1,6 +1,7 @@
 //! What the handlers share: the models that are served, the options, the text jobs.
 
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use tokbar_chat::TextModel;
@@ -8,7 +9,7 @@ use tokbar_engine::{Engine, SamplingOptions};
 use tokio::time::Instant;
 
 use crate::body::BodyRoom;
-use crate::control::{Parts, Status};
+use crate::control::{DiskState, Model, Parts, Status};
 use crate::doors::Doors;
 use crate::kept::Kept;
 use crate::lifecycle::{Census, Lifecycle, Resident, ResidentState};
@@ -249,7 +250,14 @@ impl Models {
     /// When nothing is loaded, or no model has that name.
     pub fn find(&self, name: Option<&str>) -> Result<Arc<ServedModel>, ApiError> {
         let served = self.all();
-        let first = served.first().ok_or_else(|| self.none())?;
+        let Some(first) = served.first() else {
+            // Somebody who loads what is here was asked before: there is no such model.
+            let unknown = name.filter(|name| *name != DEFAULT_NAME && self.keeper.get().is_some());
+            return Err(unknown.map_or_else(
+                || self.none(),
+                |name| ApiError::UnknownModel { name: name.to_owned(), served: Vec::new() },
+            ));
+        };
         let Some(name) = name else { return Ok(first.clone()) };
         let has_name = |model: &&Arc<ServedModel>| model.id == name || model.aliases.iter().any(|alias| alias == name);
         if let Some(model) = served.iter().find(has_name) {
@@ -269,6 +277,9 @@ fn shared(served: Vec<ServedModel>) -> Arc<[Arc<ServedModel>]> {
 
 /// Wishes of whoever manages the server that are worked on at once; some wait for the network.
 const N_CHORES_MAX: usize = 8;
+/// How long a look at the disk is good for listings, and the context that models must have room for there, in tokens.
+const KNOWN_FOR: Duration = Duration::from_secs(10);
+const N_CONTEXT_KNOWN: u64 = 8192;
 /// Wrong keys that one address may try.
 const N_WRONG_KEYS_PER_MINUTE: u32 = 20;
 
@@ -301,6 +312,8 @@ pub struct ServerState {
     pub(crate) closing: Closing,
     /// The start.
     pub(crate) since: Instant,
+    /// Models on this machine, and when they were looked at.
+    known: Arc<Mutex<Option<(Instant, Arc<[Model]>)>>>,
 }
 
 impl ServerState {
@@ -318,6 +331,7 @@ impl ServerState {
             running: Running::default(),
             closing: Closing::default(),
             since: Instant::now(),
+            known: Arc::default(),
             models,
             options: Arc::new(options),
         }
@@ -326,6 +340,31 @@ impl ServerState {
     /// With what the control API reaches.
     pub fn with_parts(self, parts: Parts) -> Self {
         Self { parts: Arc::new(parts), ..self }
+    }
+
+    /// Models on this machine that calls may name, as they were a moment ago: a look at the disk takes a while.
+    pub(crate) async fn known_models(&self) -> Arc<[Model]> {
+        let Some(shelves) = self.parts.shelves.clone() else { return Arc::default() };
+        let now = Instant::now();
+        let kept = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((at, models)) = kept.filter(|(at, _)| now.duration_since(*at) < KNOWN_FOR) {
+            tracing::trace!(?at, "models as they were");
+            return models;
+        }
+        let usable = |model: &Model| model.disk.state == DiskState::Ready && model.can_run;
+        let look =
+            move || shelves.shelf(N_CONTEXT_KNOWN).map(|shelf| shelf.models.into_iter().filter(usable).collect());
+        match self.chores.run(look).await.and_then(|models| models) {
+            Ok(models) => {
+                let models: Arc<[Model]> = models;
+                *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some((now, Arc::clone(&models)));
+                models
+            }
+            Err(error) => {
+                tracing::warn!(%error, "models on the disk are not listed");
+                Arc::default()
+            }
+        }
     }
 
     /// What the control API reaches.

@@ -19,6 +19,9 @@ use crate::{files, kit, model, npm, packages, python, repo, setup, shell};
 /// What the Python clients in the tests use, with all that they need.
 const PYTHON_CLIENTS: &str = include_str!("clients/python.txt");
 
+/// What makes calls of the OpenAPI document, with all that it needs.
+const SCHEMATHESIS: &str = include_str!("clients/schemathesis.txt");
+
 /// What the Node clients in the tests use, with all that they need.
 const NODE_CLIENTS: &[npm::Package] = &[
     npm::Package {
@@ -124,5 +127,6 @@ fn run_inside([tokbar, scripted, model]: [&Path; 3], names: &[String]) -> anyhow
 pub fn ensure() -> anyhow::Result<()> {
     let testkit = repo::testkit()?;
     python::environment(&testkit.join("sdk-python"), PYTHON_CLIENTS, Dependencies::Resolved)?;
+    python::environment(&testkit.join("schemathesis"), SCHEMATHESIS, Dependencies::Resolved)?;
     npm::environment(&testkit.join("sdk-node"), NODE_CLIENTS)
 }

@@ -53,7 +53,11 @@ pub fn target(args: &TargetModelArgs) -> Result<Target> {
     let (address, listed) = (&door.address, control::fetch(door, "/v1/models")?);
     let models = listed["data"].as_array().cloned().unwrap_or_default();
     let model = match &args.model {
-        None => models.first().cloned().context("the server has no model yet; wait until it is loaded")?,
+        None => models
+            .iter()
+            .find(|model| model["state"] != "available")
+            .cloned()
+            .context("the server has no model yet; wait until it is loaded")?,
         // A model that is on this machine and not loaded is loaded when it is called.
         Some(name) => models.iter().find(|model| is_named(model, name)).cloned().unwrap_or_else(|| unloaded(name)),
     };

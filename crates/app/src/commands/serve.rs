@@ -12,6 +12,7 @@ use tokbar_server::control::Site;
 use tokbar_server::{DEFAULT_NAME, HostAddresses, Key, KeyScope, Keys, Models, ServerOptions, ServerState};
 
 use crate::cli::{KeepArgs, ServeArgs};
+use crate::cloud::Cloud;
 use crate::launch::{self, Ending, Launch};
 use crate::lifecycle::mark::{Mark, Running};
 use crate::lifecycle::{self, Keeper, KeeperOptions, Loaded, Recipe, Watch, load_watched};
@@ -44,6 +45,7 @@ pub fn run(args: &ServeArgs) -> Result<()> {
         token: launch.token().to_owned(),
         own_keys: keys_of_command(args)?,
         cache_dir: args.kv.dir.clone(),
+        cloud: Cloud::new(&args.cloud)?,
         ending: ending.clone(),
     };
     let state = ServerState::new(models.clone(), options(args, keys.clone(), &launch)).with_parts(parts::parts(basis));

@@ -43,7 +43,7 @@ fn a_change_of_mind_outlives_what_the_thread_says() {
     assert_eq!(list.next(1).unwrap().wanted.model, "a/a");
     job.ended(job.turn(), Err("no network".to_owned()));
     assert_eq!(job.shown().error.as_deref(), Some("no network"));
-    assert_eq!(list.wanted()[0].is_paused, true, "what failed waits for somebody");
+    assert!(list.wanted()[0].is_paused, "what failed waits for somebody");
 }
 
 #[test]
