@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use tauri::{AppHandle, Runtime, State};
 
 use crate::glue;
@@ -18,16 +18,6 @@ pub struct About {
     is_icon_seen: bool,
 }
 
-/// What is to become of the login item.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Wanted {
-    /// Start at login.
-    On,
-    /// Do not.
-    Off,
-}
-
 /// What the app is.
 #[tauri::command]
 pub fn about(sight: State<'_, Sight>) -> About {
@@ -36,18 +26,20 @@ pub fn about(sight: State<'_, Sight>) -> About {
 
 /// Whether the app starts at login, as the system has it.
 #[tauri::command]
-pub fn login_item(item: State<'_, Box<dyn LoginItem>>) -> LoginState {
-    item.state()
+pub fn login_item(item: State<'_, Box<dyn LoginItem>>) -> bool {
+    item.state() == LoginState::On
 }
 
-/// Asks the system, and tells what it says then.
+/// Asks the system, and tells whether it does then.
 #[tauri::command]
-pub fn set_login_item(item: State<'_, Box<dyn LoginItem>>, wanted: Wanted) -> Result<LoginState, String> {
-    let outcome = match wanted {
-        Wanted::On => item.enable(),
-        Wanted::Off => item.disable(),
-    };
-    outcome.map(|()| item.state()).map_err(|error| tokbar_app::say::cause(&error))
+pub fn set_login_item(item: State<'_, Box<dyn LoginItem>>, on: bool) -> Result<bool, String> {
+    let outcome = if on { item.enable() } else { item.disable() };
+    outcome.map_err(|error| tokbar_app::say::cause(&error))?;
+    match item.state() {
+        LoginState::NeedsApproval => Err("allow Tokbar in the system's settings for login items".to_owned()),
+        LoginState::Unavailable => Err("move Tokbar to the folder of applications first".to_owned()),
+        state => Ok(state == LoginState::On),
+    }
 }
 
 /// Shows a file or folder.

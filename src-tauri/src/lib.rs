@@ -23,8 +23,7 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result};
-use tauri::{App, AppHandle, Manager, RunEvent, WindowEvent};
-use tokbar_app::host::HostOptions;
+use tauri::{App, AppHandle, DragDropEvent, Manager, RunEvent, WindowEvent};
 use tokbar_app::{config_dir, say};
 
 use crate::glue::login_item;
@@ -95,8 +94,7 @@ fn try_run(options: &Options) -> Result<ExitCode> {
     };
     let report = report::take(&config);
     report::watch(&config);
-    let host = HostOptions { pressure_from: options.pressure_from.clone(), ..HostOptions::default() };
-    let session = Arc::new(Session::start(config, host, report));
+    let session = Arc::new(Session::start(config, options.pressure_from.clone(), report));
     let show = options.show;
     let app = tauri::Builder::default()
         .manage(Arc::clone(&session))
@@ -148,6 +146,11 @@ fn handle(app: &AppHandle, event: &RunEvent) {
                 tracing::warn!(%error, "the window stays");
             }
             app.state::<Shell>().hidden(app);
+        }
+        RunEvent::WindowEvent { label, event: WindowEvent::DragDrop(DragDropEvent::Drop { paths, .. }), .. }
+            if label == window::LABEL =>
+        {
+            window::dropped(app, paths);
         }
         #[cfg(target_os = "macos")]
         RunEvent::Reopen { .. } => app.state::<Shell>().open(app, ""),

@@ -7,7 +7,7 @@ use tokbar_app::host::{Caution, Host, HostOptions, Wish};
 use tokbar_app::offers::{self, Offers};
 use tokbar_app::say;
 use tokbar_server::ApiError;
-use tokbar_server::control::{AppSettings, Live as Seen, Settings};
+use tokbar_server::control::{AppSettings, Live as Seen, Settings, Transfer};
 
 use crate::memo::{self, Memo};
 use crate::menu::{Live, Memory, Offered, Trouble};
@@ -16,7 +16,7 @@ use crate::phases::phases;
 /// See the module.
 pub struct Session {
     config: PathBuf,
-    options: HostOptions,
+    pressure_from: Option<PathBuf>,
     host: Mutex<Option<Host>>,
     notes: Mutex<Notes>,
 }
@@ -45,11 +45,11 @@ pub struct Sight {
 
 impl Session {
     /// Starts the host. What hinders it is part of what is shown.
-    pub fn start(config: PathBuf, options: HostOptions, report: Option<PathBuf>) -> Self {
+    pub fn start(config: PathBuf, pressure_from: Option<PathBuf>, report: Option<PathBuf>) -> Self {
         let memo = Memo::read(&memo::place(&config)).unwrap_or_default();
         let notes = Notes { memo, ended_badly: report.is_some(), report, ..Notes::default() };
-        let session = Self { config, options, host: Mutex::new(None), notes: Mutex::new(notes) };
-        session.serve(session.options.caution);
+        let session = Self { config, pressure_from, host: Mutex::new(None), notes: Mutex::new(notes) };
+        session.serve(Caution::AfterUncleanEnd);
         session
     }
 
@@ -57,7 +57,9 @@ impl Session {
     pub fn serve(&self, caution: Caution) {
         let mut host = self.host();
         host.take().into_iter().for_each(Host::stop);
-        let started = Host::start(&HostOptions { caution, ..self.options.clone() });
+        let pressure_from = self.pressure_from.clone();
+        let options = HostOptions::of_user().map(|options| HostOptions { caution, pressure_from, ..options });
+        let started = options.and_then(|options| Host::start(&options));
         let mut notes = self.notes();
         match started {
             Ok(started) => {
@@ -86,19 +88,28 @@ impl Session {
     fn settle(&self, wish: &Wish, outcome: Result<(), ApiError>) {
         let mut notes = self.notes();
         match (wish, outcome) {
-            (Wish::Load(name), Ok(())) => {
-                notes.trouble = None;
-                notes.memo.started(name);
-                if let Err(error) = notes.memo.write(&memo::place(&self.config)) {
-                    tracing::warn!("what was started is not remembered: {}", say::cause(&error));
-                }
-            }
+            (Wish::Load(_), Ok(())) => notes.trouble = None,
             (Wish::Load(name), Err(error)) => {
                 notes.trouble = Some(Trouble::LoadFailed(name.clone(), error.to_string()));
             }
             (_, Ok(())) => {}
             (wish, Err(error)) => tracing::warn!(%error, "{wish:?} was not done"),
         }
+    }
+
+    /// A model was started, by whomever: it comes first from now on.
+    pub fn started(&self, model: &str) {
+        let mut notes = self.notes();
+        notes.memo.started(model);
+        if let Err(error) = notes.memo.write(&memo::place(&self.config)) {
+            tracing::warn!("what was started is not remembered: {}", say::cause(&error));
+        }
+    }
+
+    /// Downloads and imports, those that are over included.
+    pub fn transfers(&self) -> Vec<Transfer> {
+        let part = self.host().as_ref().and_then(|host| host.parts().transfers.clone());
+        part.and_then(|part| part.list().ok()).unwrap_or_default()
     }
 
     /// Looks for models on the disk and in the catalogue; takes a moment.

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use tauri::{AppHandle, Manager};
 use tokbar_app::host::{Caution, Host, Wish};
 use tokbar_app::say;
-use tokbar_server::PinChange;
 use tokbar_server::control::{AppSettings, Live as Seen};
+use tokbar_server::{PinChange, Resident, ResidentState};
 
 use crate::glue::login_item::LoginItem;
 use crate::glue::notify::{self, News};
@@ -108,11 +108,13 @@ impl Shell {
             pulse.looked_around = Some(now);
         }
         let sight = self.session.live();
-        self.show(app, self.shown_of(&sight));
         if let (Some(before), Some(after)) = (&pulse.seen, &sight.seen) {
-            let news = notify::news(&before.models, &after.models, after.memory.pressure);
-            news.iter().for_each(|news| tell(news, self.words(&sight.app)));
+            self.compare(before, after, self.words(&sight.app));
+            if after.transfers.len() < before.transfers.len() {
+                pulse.looked_around = None;
+            }
         }
+        self.show(app, self.shown_of(&sight));
         if let Some(before) = &pulse.app {
             follow(app, before, &sight.app);
         }
@@ -125,6 +127,20 @@ impl Shell {
             self.check_sight(app);
         }
         self.drop_hidden_window(app, now);
+    }
+
+    /// Remembers and tells what happened between two looks.
+    fn compare(&self, before: &Seen, after: &Seen, words: &Words) {
+        let is_ready = |model: &&Resident| model.state == ResidentState::Ready;
+        let is_new = |model: &&Resident| !before.models.iter().filter(is_ready).any(|old| old.id == model.id);
+        for model in after.models.iter().filter(is_ready).filter(is_new) {
+            self.session.started(&model.id);
+        }
+        let mut news = notify::news(&before.models, &after.models, after.memory.pressure);
+        if after.transfers.len() < before.transfers.len() {
+            news.extend(notify::ended(&before.transfers, &self.session.transfers()));
+        }
+        news.iter().for_each(|news| tell(news, words));
     }
 
     fn show(&self, app: &AppHandle, shown: Shown) {
@@ -309,8 +325,13 @@ fn is_tray_seen(app: &AppHandle, tray: Option<&Tray>) -> bool {
     sight::is_on_screen(icon, &screens)
 }
 
-fn tell(News::Unloaded(model): &News, words: &Words) {
-    if let Err(error) = notify::show(&fill(words.unloaded_title, &[model]), words.unloaded_text) {
+fn tell(news: &News, words: &Words) {
+    let (title, model, text) = match news {
+        News::Unloaded(model) => (words.unloaded_title, model, words.unloaded_text),
+        News::Downloaded(model) => (words.downloaded_title, model, words.downloaded_text),
+        News::DownloadFailed(model, why) => (words.download_failed, model, why.as_str()),
+    };
+    if let Err(error) = notify::show(&fill(title, &[model]), text) {
         tracing::debug!(%error, "nobody shows notifications");
     }
 }

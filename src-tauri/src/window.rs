@@ -1,6 +1,8 @@
 //! The one window, which shows the server's own page.
 
-use tauri::webview::NewWindowResponse;
+use std::path::{Path, PathBuf};
+
+use tauri::webview::{DownloadEvent, NewWindowResponse};
 use tauri::{AppHandle, Manager, Url, WebviewUrl, WebviewWindow, WebviewWindowBuilder};
 
 use crate::glue;
@@ -49,12 +51,17 @@ fn make(app: &AppHandle, route: &str) -> tauri::Result<WebviewWindow> {
         Some(page) => WebviewUrl::External(page.clone()),
         None => WebviewUrl::App(trouble_page(&session.trouble().unwrap_or_default()).into()),
     };
+    let saver = app.clone();
     let builder = WebviewWindowBuilder::new(app, LABEL, url)
         .title("Tokbar")
         .inner_size(SIZE.0, SIZE.1)
         .min_inner_size(SIZE_LEAST.0, SIZE_LEAST.1)
         .visible(false)
         .on_navigation(move |to| stays(page.as_ref(), to) || leave(to))
+        .on_download(move |_, event| match event {
+            DownloadEvent::Requested { destination, .. } => save(&saver, destination),
+            _ => true,
+        })
         .on_new_window(move |url, _| {
             glue::open_link(url.as_str());
             NewWindowResponse::Deny
@@ -90,6 +97,39 @@ fn stays(page: Option<&Url>, to: &Url) -> bool {
 fn leave(to: &Url) -> bool {
     glue::open_link(to.as_str());
     false
+}
+
+/// Offers to import a GGUF file that was dropped on the window.
+pub fn dropped(app: &AppHandle, paths: &[PathBuf]) {
+    let is_gguf = |path: &&PathBuf| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gguf"));
+    let (Some(window), Some(path)) = (app.get_webview_window(LABEL), paths.iter().find(is_gguf)) else { return };
+    let path = serde_json::Value::from(path.to_string_lossy());
+    // The panel listens once it is shown.
+    let told = window.eval(format!(
+        "location.hash = '#/models'; \
+         setTimeout(() => dispatchEvent(new CustomEvent('tokbar:drop', {{ detail: {path} }})), 100)"
+    ));
+    if let Err(error) = told {
+        tracing::warn!(%error, "the file that was dropped is not offered");
+    }
+}
+
+/// What pages save goes to the folder of downloads, under a name that is free.
+fn save(app: &AppHandle, destination: &mut PathBuf) -> bool {
+    let Ok(folder) = app.path().download_dir() else { return false };
+    let name = destination.file_name().map_or_else(|| "tokbar".into(), |name| PathBuf::from(name));
+    let is_made = std::fs::create_dir_all(&folder).is_ok();
+    *destination = free_name(&folder, &name, &|path| path.exists());
+    is_made
+}
+
+/// `name` in `folder`, with a number before its ending where that is taken.
+fn free_name(folder: &Path, name: &Path, is_taken: &dyn Fn(&Path) -> bool) -> PathBuf {
+    let stem = name.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let ending = name.extension().map_or(String::new(), |ending| format!(".{}", ending.to_string_lossy()));
+    let names = (2..=1000).map(|n| folder.join(format!("{stem} {n}{ending}")));
+    let first = folder.join(name);
+    std::iter::once(first.clone()).chain(names).find(|path| !is_taken(path)).unwrap_or(first)
 }
 
 /// The window is hidden; the server goes on.

@@ -35,6 +35,17 @@ fn only_our_pages_stay_in_the_window() {
 }
 
 #[test]
+fn what_is_saved_replaces_nothing() {
+    let name_among = |taken: &[&str], name: &str| {
+        let is_taken = |path: &Path| taken.iter().any(|taken| path == Path::new("/d").join(taken));
+        free_name(Path::new("/d"), Path::new(name), &is_taken)
+    };
+    assert_eq!(name_among(&[], "chat.md"), Path::new("/d/chat.md"));
+    assert_eq!(name_among(&["chat.md", "chat 2.md"], "chat.md"), Path::new("/d/chat 3.md"));
+    assert_eq!(name_among(&["chat"], "chat"), Path::new("/d/chat 2"));
+}
+
+#[test]
 fn trouble_is_told_in_the_address() {
     assert_eq!(trouble_page("port 8000 is \"taken\""), "trouble.html#port%208000%20is%20%22taken%22");
 }

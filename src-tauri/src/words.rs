@@ -71,6 +71,9 @@ pub struct Words {
     pub quit: &'static str,
     pub unloaded_title: &'static str,
     pub unloaded_text: &'static str,
+    pub downloaded_title: &'static str,
+    pub downloaded_text: &'static str,
+    pub download_failed: &'static str,
     pub hidden_icon: &'static str,
     pub hidden_icon_fix: &'static str,
 }
@@ -113,6 +116,9 @@ const ENGLISH: Words = Words {
     quit: "Quit Tokbar",
     unloaded_title: "{0} was unloaded",
     unloaded_text: "Memory became very short. Close other programs, then start it again.",
+    downloaded_title: "{0} is here",
+    downloaded_text: "It can be started from the menu.",
+    download_failed: "{0} was not downloaded",
     hidden_icon: "Tokbar's icon is not in the menu bar",
     hidden_icon_fix: "Tokbar keeps its window in reach instead. Allow it in the Menu Bar settings to have the icon back.",
 };
@@ -155,6 +161,9 @@ const CHINESE: Words = Words {
     quit: "退出 Tokbar",
     unloaded_title: "{0} 已卸载",
     unloaded_text: "内存严重不足。请关闭其他程序后重新启动模型。",
+    downloaded_title: "{0} 已下载",
+    downloaded_text: "可以从菜单启动。",
+    download_failed: "{0} 下载失败",
     hidden_icon: "菜单栏中没有 Tokbar 的图标",
     hidden_icon_fix: "Tokbar 会改为保留窗口。请在“菜单栏”设置中允许它，以恢复图标。",
 };

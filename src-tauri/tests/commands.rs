@@ -51,14 +51,14 @@ fn the_login_item_is_what_the_system_says() {
         &entry,
         &[
             ("login_item", json!({})),
-            ("set_login_item", json!({"wanted": "on"})),
+            ("set_login_item", json!({"on": true})),
             ("login_item", json!({})),
-            ("set_login_item", json!({"wanted": "off"})),
+            ("set_login_item", json!({"on": false})),
         ],
     );
-    assert_eq!(answers, [Ok(json!("off")), Ok(json!("on")), Ok(json!("on")), Ok(json!("off"))]);
+    assert_eq!(answers, [false, true, true, false].map(|on| Ok(json!(on))));
     assert!(!entry.exists());
-    let refused = ask(Path::new("/proc/nowhere/tokbar.desktop"), &[("set_login_item", json!({"wanted": "on"}))]);
+    let refused = ask(Path::new("/proc/nowhere/tokbar.desktop"), &[("set_login_item", json!({"on": true}))]);
     assert!(refused[0].as_ref().is_err_and(|error| error.as_str().is_some_and(|text| text.contains("cannot make"))));
 }
 
@@ -68,7 +68,7 @@ fn wrong_wishes_are_refused() {
     let answers = ask(
         &dir.path().join("entry"),
         &[
-            ("set_login_item", json!({"wanted": "maybe"})),
+            ("set_login_item", json!({"on": "maybe"})),
             ("set_login_item", json!({})),
             ("reveal", json!({"path": dir.path().join("gone")})),
             ("format_disk", json!({})),

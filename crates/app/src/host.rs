@@ -1,6 +1,7 @@
 //! The server inside another program, such as the desktop app: it starts without a model, loads and unloads as it is told, and
 //! ends as a whole.
 
+mod chosen;
 mod worker;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -9,18 +10,17 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use tokbar_engine::Stats;
-use tokbar_server::control::{Live, Parts, Site, Status};
+use tokbar_server::control::{Live, Parts, Settings, Site, Status};
 use tokbar_server::{ApiError, Keys, Lifecycle, Models, PinChange, ServerOptions, ServerState};
 
-use crate::cli::{CacheDirArgs, CloudArgs, KvArgs, ModelArgs};
+use crate::cli::CloudArgs;
 use crate::cloud::Cloud;
 use crate::launch::{self, Ending, Launch};
 use crate::lifecycle::mark::{Mark, Running};
-use crate::lifecycle::{self, Keeper, KeeperOptions, Recipe};
+use crate::lifecycle::{self, Keeper, Recipe};
 use crate::parts::{self, Basis};
 use crate::port::{self, Bound};
-use crate::pressure::CALM;
-use crate::{control, key_file};
+use crate::{control, key_file, settings};
 use worker::Server;
 
 /// How long calls may still run once the host is to end.
@@ -37,6 +37,19 @@ pub struct HostOptions {
     pub caution: Caution,
     /// Where the memory pressure is read from, instead of the machine.
     pub pressure_from: Option<std::path::PathBuf>,
+    /// What else a person chose.
+    pub settings: Settings,
+}
+
+impl HostOptions {
+    /// As this user's settings say.
+    ///
+    /// # Errors
+    /// When they are damaged.
+    pub fn of_user() -> Result<Self> {
+        let settings = settings::read()?;
+        Ok(Self { host: chosen::address(&settings), port: settings.server.port, settings, ..Self::default() })
+    }
 }
 
 impl Default for HostOptions {
@@ -46,6 +59,7 @@ impl Default for HostOptions {
             port: None,
             caution: Caution::AfterUncleanEnd,
             pressure_from: None,
+            settings: Settings::default(),
         }
     }
 }
@@ -97,26 +111,23 @@ impl Host {
     /// Listens, and serves no model yet.
     ///
     /// # Errors
-    /// When the port is taken, the user's keys are damaged, or the system gives no threads.
+    /// When the port is taken, the user's keys are damaged, the app lacks a part, or the system gives no threads.
     pub fn start(options: &HostOptions) -> Result<Self> {
+        tokbar_models::use_those_of_the_app()?;
         let keys = key_file::keys(&key_file::read(&key_file::place()?)?);
         let Bound { listener, note } = port::bind(options.host, options.port)?;
         let address = listener.local_addr().context("the socket has no address")?;
-        let (recipe, unclean) = recipe(options.caution)?;
+        let (recipe, unclean) = recipe(options)?;
         let (models, launch, ending) = (Models::default(), Launch::new()?, Ending::default());
-        let keeper = Keeper::start(&models, None, recipe, keeping(options, address))?;
-        let server_options = ServerOptions {
-            keys: (!keys.0.is_empty()).then_some(keys),
-            launch: Some(launch.key()),
-            shutdown_grace: GRACE,
-            ..ServerOptions::default()
-        };
+        let keeper = Keeper::start(&models, None, recipe, chosen::keeping(options, address))?;
+        let server_options =
+            ServerOptions { launch: Some(launch.key()), shutdown_grace: GRACE, ..chosen::server(options, keys) };
         let basis = Basis {
             site: Site { address: Some(address), lan: launch::lan(address), safe_mode: unclean.clone() },
             models: models.clone(),
             token: launch.token().to_owned(),
             own_keys: Keys::default(),
-            cache_dir: CacheDirArgs::default(),
+            cache_dir: chosen::cache_dir(&options.settings),
             cloud: Cloud::new(&CloudArgs::default())?,
             ending: ending.clone(),
         };
@@ -240,24 +251,12 @@ fn running(model: &str, address: SocketAddr, launch: &Launch) -> Running {
 }
 
 /// How models are loaded, and what to say if that is with less.
-fn recipe(caution: Caution) -> Result<(Recipe, Option<String>)> {
-    let usual = Recipe { model: ModelArgs::named(""), kv: KvArgs::default(), names: Vec::new(), id: None };
+fn recipe(options: &HostOptions) -> Result<(Recipe, Option<String>)> {
+    let usual = chosen::recipe(&options.settings);
     let mut safe = usual.clone();
     let note = lifecycle::after_unclean_end(&control::marks()?, &mut safe.model, &mut safe.kv);
-    Ok(match (note, caution) {
+    Ok(match (note, options.caution) {
         (Some(note), Caution::AfterUncleanEnd) => (safe, Some(note)),
         _ => (usual, None),
     })
-}
-
-fn keeping(options: &HostOptions, address: SocketAddr) -> KeeperOptions {
-    KeeperOptions {
-        idle_timeout: None,
-        memory_budget: None,
-        switches: true,
-        is_pinned: false,
-        address,
-        pressure_from: options.pressure_from.clone(),
-        pressure_calm: CALM,
-    }
 }

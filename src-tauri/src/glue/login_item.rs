@@ -8,11 +8,9 @@ mod mac;
 
 #[cfg(target_os = "linux")]
 pub use linux::Autostart;
-use serde::{Deserialize, Serialize};
 
 /// What the system says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// It starts.
     On,

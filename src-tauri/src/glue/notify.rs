@@ -1,5 +1,6 @@
 //! Notifications: few, and only for what a person would want to know while the app is out of sight.
 
+use tokbar_server::control::{Transfer, TransferState};
 use tokbar_server::{Level, Resident, ResidentState};
 
 /// Something to tell.
@@ -7,6 +8,21 @@ use tokbar_server::{Level, Resident, ResidentState};
 pub enum News {
     /// A model went because memory was very short.
     Unloaded(String),
+    /// A model was downloaded.
+    Downloaded(String),
+    /// A model was not downloaded, and why.
+    DownloadFailed(String, String),
+}
+
+/// What became of transfers that ran before and are over now; `all` are those that are still listed.
+pub fn ended(before: &[Transfer], all: &[Transfer]) -> Vec<News> {
+    let news = |now: &Transfer| match now.state {
+        TransferState::Done => Some(News::Downloaded(now.model.clone())),
+        TransferState::Failed => Some(News::DownloadFailed(now.model.clone(), now.error.clone().unwrap_or_default())),
+        _ => None,
+    };
+    let ran = |now: &&Transfer| before.iter().any(|before| before.id == now.id);
+    all.iter().filter(ran).filter_map(news).collect()
 }
 
 /// What happened between two looks that a person did not ask for.

@@ -72,8 +72,8 @@ fn the_page_is_the_servers_and_may_ask_the_shell_little() {
             async move { client.execute_async(&script, Vec::new()).await.expect("the page runs scripts") }
         };
         assert_eq!(ask("'about'").await["answer"]["version"], env!("CARGO_PKG_VERSION"));
-        assert_eq!(ask("'login_item'").await["answer"], "off");
-        assert_eq!(ask("'set_login_item', {wanted: 'on'}").await["answer"], "on");
+        assert_eq!(ask("'login_item'").await["answer"], false);
+        assert_eq!(ask("'set_login_item', {on: true}").await["answer"], true);
         let entry = desk.home().join(".config/autostart/tokbar.desktop");
         assert!(std::fs::read_to_string(entry).is_ok_and(|text| text.contains("--hidden")));
         // What is not granted is refused, such as other windows.
