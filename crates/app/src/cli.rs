@@ -3,9 +3,11 @@
 mod ask;
 mod bench;
 mod connect;
+mod import;
 mod inspect;
 mod keep;
 mod shelf;
+mod tools;
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -18,9 +20,11 @@ pub use bench::{
     TargetArgs,
 };
 pub use connect::{ConnectArgs, LaunchArgs, TargetModelArgs};
+pub use import::ImportArgs;
 pub use inspect::{ParseArgs, RenderArgs};
 pub use keep::KeepArgs;
 pub use shelf::{LsArgs, ModelsArgs, PullArgs, RmArgs, SearchArgs};
+pub use tools::McpArgs;
 
 use crate::size;
 
@@ -244,6 +248,10 @@ pub struct ServeArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub keep: KeepArgs,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub mcp: McpArgs,
 }
 
 /// Where the KV cache on disk is.
@@ -364,24 +372,6 @@ pub struct RunArgs {
     /// Sampling temperature; 0 is greedy.
     #[arg(long, value_name = "T", default_value_t = 0.7)]
     pub temperature: f32,
-}
-
-/// Options of `import`.
-#[derive(Debug, Args)]
-pub struct ImportArgs {
-    /// The GGUF file.
-    pub file: PathBuf,
-
-    /// Where the folder goes; beside the file by default.
-    pub folder: Option<PathBuf>,
-
-    /// Quantize weights that the file does not hold in a form MLX can take over, to this many bits.
-    #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u8).range(2..=8))]
-    pub quantize: Option<u8>,
-
-    /// Replace the folder if it is there.
-    #[arg(long)]
-    pub force: bool,
 }
 
 /// Options of `info`.

@@ -16,6 +16,7 @@ mod known;
 mod kv_cache;
 mod launch;
 mod lifecycle;
+mod mcp;
 mod memory;
 pub mod offers;
 mod parts;

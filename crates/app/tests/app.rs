@@ -24,6 +24,8 @@ mod lifecycle;
 #[allow(clippy::unwrap_used, dead_code)]
 #[path = "../../hub/tests/hub/loopback.rs"]
 mod loopback;
+#[path = "app/mcp.rs"]
+mod mcp;
 #[path = "app/pull.rs"]
 mod pull;
 #[path = "app/reference.rs"]

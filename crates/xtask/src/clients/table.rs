@@ -78,7 +78,7 @@ pub const ROWS: &[Row] = &[
         tools: Ask::Launch(&["--auto", "-p", r#"Read it. [[{"name": "Read", "arguments": {"filepath": "FOLDER/hello.txt"}}]]"#]), note: "the command line client" },
     Row { name: "langchain", folder: "langchain", is_small: true,
         source: Source::Pip { packages: &["langchain-openai==1.1.9"], program: "bin/python" },
-        plain: Ask::Snippet, tools: Ask::Script("langchain.py"), note: "" },
+        plain: Ask::Snippet, tools: Ask::Script("langchain_python.py"), note: "" },
     Row { name: "litellm", folder: "litellm", is_small: true,
         source: Source::Pip { packages: &["litellm==1.110.2"], program: "bin/python" },
         plain: Ask::Snippet, tools: Ask::Script("litellm_python.py"), note: "" },
