@@ -3,7 +3,9 @@
 mod ask;
 mod bench;
 mod connect;
+mod generate;
 mod import;
+mod info;
 mod inspect;
 mod keep;
 mod shelf;
@@ -20,7 +22,9 @@ pub use bench::{
     TargetArgs,
 };
 pub use connect::{ConnectArgs, LaunchArgs, TargetModelArgs};
+pub use generate::GenerateArgs;
 pub use import::ImportArgs;
+pub use info::InfoArgs;
 pub use inspect::{ParseArgs, RenderArgs};
 pub use keep::KeepArgs;
 pub use shelf::{LsArgs, ModelsArgs, PullArgs, RmArgs, SearchArgs};
@@ -83,6 +87,17 @@ pub enum Command {
     Bench(BenchArgs),
     /// Show, clear or move the KV cache on disk.
     Cache(CacheArgs),
+    /// Write completions for shells and the manual pages into a folder.
+    #[command(hide = true)]
+    Generate(GenerateArgs),
+}
+
+impl Command {
+    /// Whether it may need MLX: the others work in a damaged app, too.
+    #[must_use]
+    pub fn computes(&self) -> bool {
+        matches!(self, Self::Serve(_) | Self::Run(_) | Self::Import(_) | Self::Bench(_))
+    }
 }
 
 /// How a model writes tool calls and reasoning, where its chat template does not tell.
@@ -110,6 +125,10 @@ pub struct ModelArgs {
     /// Most sequences that run at once.
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub max_rows: u16,
+
+    /// Most tokens of a sequence, prompt and answer together; what the model was made for by default.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(256..))]
+    pub max_context: Option<u32>,
 
     /// Keep KV in this many bits, so that more of it fits; costs speed and a little exactness.
     #[arg(long, value_enum, value_name = "BITS")]
@@ -372,19 +391,4 @@ pub struct RunArgs {
     /// Sampling temperature; 0 is greedy.
     #[arg(long, value_name = "T", default_value_t = 0.7)]
     pub temperature: f32,
-}
-
-/// Options of `info`.
-#[derive(Debug, Args)]
-pub struct InfoArgs {
-    /// A model folder, a .gguf file, or the id of a model on the Hugging Face Hub (org/name).
-    pub model: String,
-
-    #[command(flatten)]
-    #[allow(missing_docs)]
-    pub format: FormatArgs,
-
-    /// Print JSON.
-    #[arg(long)]
-    pub json: bool,
 }

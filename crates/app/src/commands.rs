@@ -1,9 +1,10 @@
 //! One file per subcommand; each has a `run` that takes its options.
 
-mod bench;
+pub mod bench;
 mod cache;
 mod connect;
-mod doctor;
+pub mod doctor;
+mod generate;
 mod import;
 mod info;
 mod key;
@@ -31,6 +32,9 @@ use crate::wiring;
 /// Whatever stopped it, in words for the person at the terminal.
 pub fn dispatch(cli: Cli) -> Result<()> {
     wiring::start_logging(cli.verbose);
+    if cli.command.computes() {
+        tokbar_models::use_those_of_the_app()?;
+    }
     match cli.command {
         Command::Serve(args) => serve::run(&args),
         Command::Run(args) => run::run(&args),
@@ -51,5 +55,6 @@ pub fn dispatch(cli: Cli) -> Result<()> {
         Command::Render(args) => render::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Cache(args) => cache::run(&args),
+        Command::Generate(args) => generate::run(&args),
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use tokbar_engine::Stats;
 use tokbar_server::control::{Live, Parts, Site, Status};
-use tokbar_server::{ApiError, Census, Keys, Lifecycle, Models, PinChange, ServerOptions, ServerState};
+use tokbar_server::{ApiError, Keys, Lifecycle, Models, PinChange, ServerOptions, ServerState};
 
 use crate::cli::{CacheDirArgs, KvArgs, ModelArgs};
 use crate::launch::{self, Ending, Launch};
@@ -113,6 +113,7 @@ impl Host {
         let basis = Basis {
             site: Site { address: Some(address), lan: launch::lan(address), safe_mode: unclean.clone() },
             models: models.clone(),
+            token: launch.token().to_owned(),
             own_keys: Keys::default(),
             cache_dir: CacheDirArgs::default(),
             ending: ending.clone(),
@@ -175,11 +176,6 @@ impl Host {
         self.unclean.as_deref()
     }
 
-    /// What is loaded, or about to be or to go, and how the memory is used.
-    pub fn census(&self) -> Census {
-        self.lifecycle.census()
-    }
-
     /// What each loaded model does and has done.
     pub fn stats(&self) -> Vec<(String, Stats)> {
         self.models.all().iter().map(|model| (model.id.clone(), model.engine.stats())).collect()
@@ -194,12 +190,8 @@ impl Host {
         self.server.later(async move { done(fulfil(&models, &lifecycle, wish).await) });
     }
 
-    /// Keeps what the next start reads after an unclean end: call it now and then.
-    pub fn keep_mark(&self, census: &Census) {
-        self.remember(census.models.last().map_or("", |model| &model.id));
-    }
-
-    fn remember(&self, model: &str) {
+    /// Keeps what the next start reads after an unclean end: the model in memory, empty for none. To be called now and then.
+    pub fn remember(&self, model: &str) {
         let mut marked = self.mark.lock().unwrap_or_else(PoisonError::into_inner);
         if marked.model == model {
             return;

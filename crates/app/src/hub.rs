@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use directories::BaseDirs;
-use tokbar_hub::download::{self, DownloadOptions, Pace, Progress};
+use tokbar_hub::download::{self, DownloadError, DownloadOptions, Pace, Progress};
 use tokbar_hub::resolve::cache_dir;
 
 use crate::power::{Wakefulness, Work};
@@ -67,11 +67,15 @@ pub fn check_online(what: &str) -> Result<()> {
     Ok(())
 }
 
-/// Downloads the model `id`; `shown` hears of it after every piece.
+/// Downloads the model `id`; `shown` hears of it after every piece, and may break off.
 ///
 /// # Errors
 /// When the download fails; what has come stays, and the next call goes on.
-pub fn pull(id: &str, options: &DownloadOptions, shown: &mut dyn FnMut(Shown)) -> Result<PathBuf> {
+pub fn pull(
+    id: &str,
+    options: &DownloadOptions,
+    shown: &mut dyn FnMut(Shown) -> ControlFlow<()>,
+) -> Result<PathBuf, DownloadError> {
     tracing::info!(id, endpoint = options.endpoint, "downloading");
     let (start, mut pace) = (Instant::now(), Pace::default());
     let mut wakefulness = Wakefulness::new(power::assertion());
@@ -79,8 +83,7 @@ pub fn pull(id: &str, options: &DownloadOptions, shown: &mut dyn FnMut(Shown)) -
     let dir = download::download(id, options, &mut |progress| {
         pace.observe(start.elapsed(), progress.n_bytes_done);
         let n_left = progress.n_bytes.saturating_sub(progress.n_bytes_done);
-        shown(Shown { progress, bytes_per_s: pace.bytes_per_s(), left: pace.left(n_left) });
-        ControlFlow::Continue(())
+        shown(Shown { progress, bytes_per_s: pace.bytes_per_s(), left: pace.left(n_left) })
     })?;
     Ok(dir)
 }
@@ -91,9 +94,12 @@ pub fn pull(id: &str, options: &DownloadOptions, shown: &mut dyn FnMut(Shown)) -
 /// As [`pull`].
 pub fn pull_with_bar(id: &str, options: &DownloadOptions) -> Result<PathBuf> {
     let bar = progress::download();
-    let pulled = pull(id, options, &mut |shown| progress::show_download(&bar, &shown));
+    let pulled = pull(id, options, &mut |shown| {
+        progress::show_download(&bar, &shown);
+        ControlFlow::Continue(())
+    });
     bar.finish_and_clear();
-    pulled
+    Ok(pulled?)
 }
 
 /// `HF_TOKEN`, or what the Hub's own command line keeps.

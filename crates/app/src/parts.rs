@@ -1,5 +1,12 @@
 //! What the control API reaches, joined to what this program knows: one module per part, one line for each here.
 
+mod benches;
+mod preferences;
+mod refusal;
+mod shelves;
+mod transfers;
+mod upkeep;
+
 use std::sync::Arc;
 
 use tokbar_server::control::{Parts, Site};
@@ -7,7 +14,8 @@ use tokbar_server::{Keys, Models};
 
 use crate::cli::CacheDirArgs;
 use crate::connect::ClientsPart;
-use crate::launch::Ending;
+use crate::launch::{self, Ending};
+use crate::logbook;
 
 /// What the parts are made of.
 pub struct Basis {
@@ -15,6 +23,8 @@ pub struct Basis {
     pub site: Site,
     /// What it serves.
     pub models: Models,
+    /// The key of the launch.
+    pub token: String,
     /// Keys that are in no file.
     pub own_keys: Keys,
     /// Where the KV cache on disk is.
@@ -25,6 +35,20 @@ pub struct Basis {
 
 /// All of them.
 pub fn parts(basis: Basis) -> Parts {
-    let clients = ClientsPart::new(basis.site.address, basis.models.clone());
-    Parts { site: basis.site, clients: Some(Arc::new(clients)), ..Parts::default() }
+    let Basis { site, models, token, own_keys, cache_dir, ending } = basis;
+    let listens = site.address;
+    let address = listens.map(launch::host).unwrap_or_default();
+    let server = (format!("http://{address}/v1"), token);
+    Parts {
+        site,
+        shelves: Some(Arc::new(shelves::OnDisk)),
+        preferences: Some(Arc::new(preferences::Kept::new())),
+        key_ring: Some(Arc::new(preferences::Ring { own: own_keys })),
+        transfers: Some(Arc::new(transfers::Queue::start())),
+        logbook: Some(logbook::book()),
+        benches: Some(Arc::new(benches::Bench::new(models.clone(), server))),
+        clients: Some(Arc::new(ClientsPart::new(listens, models))),
+        upkeep: Some(Arc::new(upkeep::Keep { cache_dir, ending })),
+        ..Parts::default()
+    }
 }

@@ -3,9 +3,16 @@
 use std::future::Future;
 
 use anyhow::{Context, Result, anyhow};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer};
 
-/// Logs to standard error; `TOKBAR_LOG` overrides what `-v` asks for.
+use crate::logbook::{self, ToBook};
+
+/// What the log in memory keeps.
+const KEPT: &str = "warn,tokbar=debug,tokbar_app=debug,tokbar_server=debug,tokbar_engine=info,tokbar_hub=info";
+
+/// Logs to standard error, and into memory; `TOKBAR_LOG` overrides what `-v` asks for.
 pub fn start_logging(verbosity: u8) {
     let level = match verbosity {
         0 => "warn,tokbar=info,tokbar_app=info",
@@ -13,7 +20,9 @@ pub fn start_logging(verbosity: u8) {
         _ => "debug",
     };
     let filter = EnvFilter::try_from_env("TOKBAR_LOG").unwrap_or_else(|_| EnvFilter::new(level));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false).init();
+    let shown = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false).with_filter(filter);
+    let kept = ToBook(logbook::book()).with_filter(EnvFilter::new(KEPT));
+    tracing_subscriber::registry().with(shown).with(kept).init();
 }
 
 /// Runs `work` on a runtime with all its threads joined at the end.

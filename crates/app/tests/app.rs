@@ -2,6 +2,8 @@
 
 #[path = "app/bench.rs"]
 mod bench;
+#[path = "app/bundle.rs"]
+mod bundle;
 #[path = "app/cache.rs"]
 mod cache;
 #[path = "app/cli.rs"]
@@ -10,6 +12,8 @@ mod cli;
 mod connect;
 #[path = "app/constrained.rs"]
 mod constrained;
+#[path = "app/control.rs"]
+mod control;
 #[path = "app/download.rs"]
 mod download;
 #[path = "app/families.rs"]

@@ -32,6 +32,8 @@ pub struct EngineOptions {
     pub token_budget: usize,
     /// Most sequences that hold a KV cache at once.
     pub n_rows_max: usize,
+    /// Most tokens of a sequence; `None` = what the model was made for.
+    pub n_context_max: Option<usize>,
     /// Most sequences that wait for a place.
     pub n_waiting_max: usize,
     /// Most bytes of all KV caches together: running sequences, kept blocks and snapshots. `None` = half of what the device
@@ -54,6 +56,7 @@ impl Default for EngineOptions {
         Self {
             token_budget: 512,
             n_rows_max: 32,
+            n_context_max: None,
             n_waiting_max: 256,
             kv_budget_bytes: None,
             n_block: 64,

@@ -10,6 +10,7 @@ mod live;
 mod logs;
 mod metrics;
 mod models;
+mod openapi;
 mod requests;
 mod settings;
 mod shelf;
@@ -19,20 +20,21 @@ mod transfers;
 mod upkeep;
 
 use axum::extract::State as Shared;
-use axum::http::header;
+use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
 use serde_json::json;
 
 use self::ask::Part;
-use crate::{ServerState, dialects};
+use crate::{ServerState, dialects, web};
 
 pub use bench::{BenchFigure, BenchInfo, BenchRun, BenchState, BenchSuite, Benches, ExportFormat};
 pub use clients::{ClientFile, ClientHow, ClientInfo, ClientPlan, ClientTest, Clients, Snippet};
 pub use key_ring::{KeyInfo, KeyRing, NewKey};
 pub use live::{LastAnswer, Live};
 pub use logs::{LogLevel, LogLine, Logbook};
+pub use openapi::document as openapi;
 pub use requests::{CallState, RunningCall};
 pub use settings::{
     AppSettings, CacheSettings, CloudDialect, CloudSettings, KeepSettings, Lan, Preferences, ServerSettings, Settings,
@@ -72,6 +74,10 @@ pub struct Parts {
     pub upkeep: Part<dyn Upkeep>,
 }
 
+/// How a program without pages comes by them.
+const NO_UI: &str = "\nThis program was built without its pages. `cargo xtask run` builds them in; or run\n\
+                     `cargo xtask ui`, then build the program again.\n";
+
 const ABOUT: &str = concat!(
     "Tokbar ",
     env!("CARGO_PKG_VERSION"),
@@ -107,10 +113,16 @@ pub fn routes() -> Router<ServerState> {
         .merge(tools::routes())
         .merge(bench::routes())
         .merge(upkeep::routes())
+        .merge(openapi::routes())
 }
 
-async fn about() -> Response {
-    ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], ABOUT).into_response()
+/// The UI for browsers, a list of endpoints for programs.
+async fn about(headers: HeaderMap) -> Response {
+    let text = || {
+        let note = if web::is_built_in() { "" } else { NO_UI };
+        ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], format!("{ABOUT}{note}")).into_response()
+    };
+    web::page(&headers).unwrap_or_else(text)
 }
 
 async fn health(Shared(state): Shared<ServerState>) -> Response {

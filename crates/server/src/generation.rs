@@ -57,6 +57,7 @@ pub struct Generation {
     notices: Vec<String>,
     scores: ScoreQueue,
     n_output: usize,
+    n_cached: usize,
     ready: VecDeque<Update>,
     /// For an answer in several rounds.
     rounds: Option<Box<Rounds>>,
@@ -81,6 +82,7 @@ impl Generation {
             notices: Vec::new(),
             scores: ScoreQueue::default(),
             n_output: 0,
+            n_cached: 0,
             ready: VecDeque::new(),
             rounds: None,
             next: None,
@@ -163,7 +165,7 @@ impl Generation {
 
     fn take(&mut self, output: Output) {
         match output {
-            Output::Prefill { .. } => {}
+            Output::Prefill { n_cached, .. } => self.n_cached = n_cached,
             Output::Prompt(scores) => self.ready.push_back(Update::Prompt(scores)),
             Output::Token(score) => self.take_token(score),
             Output::Finish { reason, usage } => self.take_finish(reason, usage),
@@ -181,7 +183,8 @@ impl Generation {
         self.scores.push(score, &reading.text);
         if reading.is_stopped {
             let reason = reader.stop_reason();
-            let usage = Usage { n_prompt: self.prompt.len(), n_output: self.n_output, ..Usage::default() };
+            let (n_cached, n_output) = (self.n_cached, self.n_output);
+            let usage = Usage { n_prompt: self.prompt.len(), n_cached, n_output, ..Usage::default() };
             let stop_string = reading.stop_string.take();
             self.show(reading);
             return self.end(Update::Finish { reason, usage, stop_string });

@@ -13,7 +13,9 @@ use crate::doors::Doors;
 use crate::keys::Key;
 use crate::rates::Client;
 use crate::running::CallerInfo;
-use crate::{ApiError, HostAddresses, KeyScope, ServerOptions, ServerState, calls, clients, cors, dialects, rounds};
+use crate::{
+    ApiError, HostAddresses, KeyScope, ServerOptions, ServerState, calls, clients, cors, dialects, rounds, web,
+};
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
@@ -68,7 +70,7 @@ fn admit(state: &ServerState, parts: &Parts) -> Result<Caller, ApiError> {
     check_host(options, parts)?;
     check_origin(options, parts)?;
     check_address(&parts.uri)?;
-    if OPEN_PATHS.contains(&parts.uri.path()) || cors::is_preflight(parts) {
+    if is_open(parts.uri.path()) || cors::is_preflight(parts) {
         return Ok(Caller(None));
     }
     let now = Instant::now();
@@ -94,6 +96,11 @@ fn admit(state: &ServerState, parts: &Parts) -> Result<Caller, ApiError> {
     let too_often = |retry_after_s| ApiError::TooOften { n_per_minute, retry_after_s };
     state.rates.take(client, now).map_err(too_often)?;
     Ok(Caller(caller))
+}
+
+/// The UI's files are no secrets, and hold none.
+fn is_open(path: &str) -> bool {
+    OPEN_PATHS.contains(&path) || path.starts_with(web::ASSETS)
 }
 
 fn check_host(options: &ServerOptions, parts: &Parts) -> Result<(), ApiError> {

@@ -32,6 +32,7 @@ mod serve;
 mod sse;
 mod state;
 mod stream;
+mod web;
 mod worker;
 
 pub use constraint::mask;

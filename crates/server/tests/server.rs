@@ -4,6 +4,8 @@
 
 #[path = "server/anthropic.rs"]
 mod anthropic;
+#[path = "server/bindings.rs"]
+mod bindings;
 #[path = "server/calls.rs"]
 mod calls;
 #[path = "server/chat.rs"]
@@ -14,6 +16,8 @@ mod client;
 mod completions;
 #[path = "server/constrained.rs"]
 mod constrained;
+#[path = "server/control.rs"]
+mod control;
 #[path = "server/forms.rs"]
 mod forms;
 #[path = "server/hostile.rs"]

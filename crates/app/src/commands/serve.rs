@@ -42,6 +42,7 @@ pub fn run(args: &ServeArgs) -> Result<()> {
     let basis = Basis {
         site: Site { address: Some(address), lan: launch::lan(address), safe_mode },
         models: models.clone(),
+        token: launch.token().to_owned(),
         own_keys: keys_of_command(args)?,
         cache_dir: args.kv.dir.clone(),
         ending: ending.clone(),

@@ -27,18 +27,18 @@ impl ClientsPart {
         Self { address, models }
     }
 
-    fn target(&self, model: Option<&str>) -> Result<Target> {
+    fn target(&self, model: Option<&str>, key: Option<&str>) -> Result<Target> {
         let address = launch::host(self.address.context("the server has no address yet")?);
         // A model that is not loaded is loaded when the client calls it; its context is known then.
         let served = self.models.find(model).ok();
         let id = model.map(str::to_owned).or_else(|| served.as_ref().map(|model| model.id.clone()));
         let n_context = served.map_or(super::N_CONTEXT_UNKNOWN, |model| model.engine.info().n_context);
         let model = id.context("no model is loaded; load one, or name one")?;
-        Ok(Target { address: format!("http://{address}"), model, n_context, key: None })
+        Ok(Target { address: format!("http://{address}"), model, n_context, key: key.map(str::to_owned) })
     }
 
     fn show(&self, client: &'static Client, model: Option<&str>, place: &Place) -> Result<ClientPlan> {
-        let plan = plan(client, &self.target(model)?, place)?;
+        let plan = plan(client, &self.target(model, None)?, place)?;
         described(client, &plan, place)
     }
 
@@ -50,7 +50,7 @@ impl ClientsPart {
     }
 
     fn call(&self, client: &'static Client, model: Option<&str>) -> Result<String> {
-        let target = self.target(model)?;
+        let target = self.target(model, None)?;
         let ask = AskArgs { server: Some(target.address.clone()), api_key: None };
         let door = control::doors(&ask)?.into_iter().next().context("the server is not there")?;
         let message = json!([{ "role": "user", "content": "Say hello." }]);
@@ -82,8 +82,8 @@ impl Clients for ClientsPart {
         show().map_err(refusal)
     }
 
-    fn apply(&self, client: &str, model: Option<&str>) -> Result<ClientPlan, ApiError> {
-        self.change(client, |client, place| plan(client, &self.target(model)?, place)).map_err(refusal)
+    fn apply(&self, client: &str, model: Option<&str>, key: Option<&str>) -> Result<ClientPlan, ApiError> {
+        self.change(client, |client, place| plan(client, &self.target(model, key)?, place)).map_err(refusal)
     }
 
     fn remove(&self, client: &str) -> Result<ClientPlan, ApiError> {

@@ -13,6 +13,7 @@ use tokbar_engine::Hold;
 use tokbar_hub::checkpoint::Checkpoint;
 use tokbar_hub::fit::gigabytes;
 use tokbar_hub::recommend::N_CONTEXT;
+use tokbar_server::control::ModelSettings;
 use tokbar_server::{Act, ApiError, Census, DEFAULT_NAME, Models, PinChange, PressureChange};
 
 use super::keeper::{Command, KeeperOptions, Refusing, Shared};
@@ -22,7 +23,7 @@ use super::resident::{Recipe, Resident};
 use crate::power::{Wakefulness, Work};
 use crate::pressure::{self, FromFile, Level, Policy, Source};
 use crate::wake::{self, Wake};
-use crate::{memory, power, say, sources};
+use crate::{memory, model_settings, power, say, sources};
 
 /// How often the thread looks at use and pressure.
 const TICK: Duration = Duration::from_millis(500);
@@ -168,13 +169,18 @@ impl Worker {
         let dir = sources::folder_here(&recipe.model.model).map_err(failed)?;
         let n_needed = need(&dir).map_err(failed)?;
         self.make_room(&asked, n_needed)?;
-        let recipe = self.bounded(recipe);
+        let own = own_settings(&recipe.model.model, &asked);
+        let mut recipe = self.bounded(recipe);
+        model_settings::lay_over(&mut recipe.model, &own);
         let watch = Arc::new(Watch::default());
         self.shared.moving(&asked, Some(Arc::clone(&watch)));
         let loaded = load_watched(&recipe.model, &recipe.kv, &watch);
         self.shared.settled(&asked);
         self.act(format!("{asked} is loaded: a call names it"));
         self.serve(loaded.map_err(failed)?, recipe.names);
+        if let Some(resident) = self.residents.last_mut() {
+            resident.is_pinned |= own.is_pinned;
+        }
         Ok(())
     }
 
@@ -359,6 +365,18 @@ fn now() -> String {
 fn is_in_use(resident: &Resident) -> bool {
     let stats = resident.served.engine.stats();
     stats.n_running + stats.n_waiting > 0 || Arc::strong_count(&resident.served) > 1
+}
+
+/// How this user wants a model loaded; damage to the file is said and costs no load.
+fn own_settings(model: &str, asked: &str) -> ModelSettings {
+    let of = |name: &str| {
+        model_settings::of(name).unwrap_or_else(|error| {
+            tracing::warn!("settings of models are ignored: {}", say::cause(&error));
+            ModelSettings::default()
+        })
+    };
+    let own = of(model);
+    if own == ModelSettings::default() { of(asked) } else { own }
 }
 
 /// Bytes that a checkpoint takes with a context of use.

@@ -21,6 +21,7 @@ pub type Part<P> = Option<Arc<P>>;
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Done {
     /// `ok`.
+    #[schemars(extend("enum" = ["ok"]))]
     pub status: &'static str,
 }
 

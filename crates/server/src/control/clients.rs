@@ -25,11 +25,11 @@ pub trait Clients: Send + Sync {
     /// When there is none of that id, or its settings cannot be read.
     fn plan(&self, client: &str, model: Option<&str>) -> Result<ClientPlan, ApiError>;
 
-    /// Sets one up.
+    /// Sets one up, with `key` to send where the server asks for one.
     ///
     /// # Errors
-    /// As [`plan`](Self::plan), and when the disk refuses.
-    fn apply(&self, client: &str, model: Option<&str>) -> Result<ClientPlan, ApiError>;
+    /// As [`plan`](Self::plan), and when a key is needed, or the disk refuses.
+    fn apply(&self, client: &str, model: Option<&str>, key: Option<&str>) -> Result<ClientPlan, ApiError>;
 
     /// Takes back what was set up.
     ///
@@ -143,6 +143,20 @@ pub struct OfClient {
     pub model: Option<String>,
 }
 
+/// A client to set up.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ApplyBody {
+    /// Its id.
+    pub client: String,
+    /// The model that it is to use; the one that is loaded by default.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// The key that it is to send, where the server asks for one.
+    #[serde(default)]
+    pub key: Option<String>,
+}
+
 /// The routes.
 pub fn routes() -> Router<ServerState> {
     Router::new()
@@ -165,8 +179,10 @@ async fn one(State(state): State<ServerState>, uri: Uri) -> Response {
 }
 
 async fn apply(State(state): State<ServerState>, request: Request) -> Response {
-    match read::<OfClient>(&state, request).await {
-        Ok(of) => ask(&state, &state.parts.clients, move |part| part.apply(&of.client, of.model.as_deref())).await,
+    match read::<ApplyBody>(&state, request).await {
+        Ok(ApplyBody { client, model, key }) => {
+            ask(&state, &state.parts.clients, move |part| part.apply(&client, model.as_deref(), key.as_deref())).await
+        }
         Err(error) => refuse(&error),
     }
 }

@@ -38,6 +38,7 @@ pub struct KeyInfo {
     /// Its name.
     pub name: String,
     /// `inference` or `manage`.
+    #[schemars(extend("enum" = ["inference", "manage"]))]
     pub scope: String,
     /// When it was made, in UTC.
     pub created: String,

@@ -114,8 +114,10 @@ pub struct KeepSettings {
     /// Most sequences of a model at once.
     pub max_rows: u16,
     /// Bits of an element of kept KV: 4 or 8; `null` as computed.
+    #[schemars(extend("enum" = [4, 8, null]))]
     pub kv_bits: Option<u8>,
     /// Where drafts come from: `auto`, `off` or `ngram`.
+    #[schemars(extend("enum" = ["auto", "off", "ngram"]))]
     pub speculation: String,
 }
 
@@ -149,10 +151,13 @@ impl Default for CacheSettings {
 #[serde(default)]
 pub struct AppSettings {
     /// `system`, `en` or `zh-Hans`.
+    #[schemars(extend("enum" = ["system", "en", "zh-Hans"]))]
     pub language: String,
     /// `system`, `light` or `dark`.
+    #[schemars(extend("enum" = ["system", "light", "dark"]))]
     pub appearance: String,
     /// What stands beside the icon in the menu bar: `none` or `speed`.
+    #[schemars(extend("enum" = ["none", "speed"]))]
     pub icon_title: String,
     /// Whether the Dock shows it, too.
     pub shows_dock: bool,
@@ -204,6 +209,7 @@ pub struct CloudSettings {
     /// Tokens to compute from which on a prompt goes there.
     pub threshold_tokens: u64,
     /// Where its key is read from: `env` (`TOKBAR_CLOUD_KEY`), `file` (`cloud.key` of the settings' folder) or `none`.
+    #[schemars(extend("enum" = ["env", "file", "none"]))]
     pub key_from: String,
 }
 

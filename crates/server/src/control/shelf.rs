@@ -179,8 +179,10 @@ pub struct Disk {
     /// Bytes that they take.
     pub n_bytes: u64,
     /// `hugging_face`, `lm_studio`, `ollama` or `person`.
+    #[schemars(extend("enum" = ["hugging_face", "lm_studio", "ollama", "person", null]))]
     pub owner: Option<String>,
     /// `safetensors` or `gguf`.
+    #[schemars(extend("enum" = ["safetensors", "gguf", null]))]
     pub form: Option<String>,
 }
 
@@ -278,8 +280,10 @@ pub struct ModelSettings {
     /// Most tokens of a sequence.
     pub n_context: Option<u32>,
     /// Bits of an element of kept KV: 4 or 8.
+    #[schemars(extend("enum" = [4, 8, null]))]
     pub kv_bits: Option<u8>,
     /// Where drafts come from: `auto`, `off`, `ngram` or `draft`.
+    #[schemars(extend("enum" = ["auto", "off", "ngram", "draft", null]))]
     pub speculation: Option<String>,
     /// A model that drafts.
     pub draft_model: Option<String>,
@@ -336,6 +340,7 @@ pub struct PlaceInfo {
     /// The folder.
     pub path: String,
     /// `present`, `absent` or `refused`.
+    #[schemars(extend("enum" = ["present", "absent", "refused"]))]
     pub state: String,
     /// What the system said.
     pub reason: Option<String>,

@@ -185,18 +185,7 @@ fn second_turns_of_agents_compute_only_their_tail() {
         let answer = server.post(path, &first).ok();
         let (n_first, n_cached) = counts(path, &answer["usage"]);
         assert!(n_first > 2000 && n_cached == 0, "{name}: {}", answer["usage"]);
-        if std::env::var("DBG").is_ok() {
-            let again = server.post(path, &first).ok();
-            eprintln!("{name}: again {:?}", counts(path, &again["usage"]));
-            server.wait_ended(2);
-            let again = server.post(path, &first).ok();
-            eprintln!("{name}: again after wait {:?}", counts(path, &again["usage"]));
-        }
         let next = server.post(path, &second(&first, &answer)).ok();
-        if std::env::var("DBG").is_ok() {
-            eprintln!("{name}: next {:?} of {n_first}", counts(path, &next["usage"]));
-            continue;
-        }
         let (n_second, n_cached) = counts(path, &next["usage"]);
         assert!(n_cached + N_LOST_MAX >= n_first, "{name}: {n_cached} of {n_first}, then {n_second}");
         assert!(n_second - n_cached < 400, "{name}: {n_cached} of {n_second}");
