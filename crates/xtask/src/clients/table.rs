@@ -57,11 +57,11 @@ const SDK_NODE: Source = Source::Npm {
 /// `FOLDER` stands for the folder that the client works in, which has a file hello.txt.
 #[rustfmt::skip] // A table.
 pub const ROWS: &[Row] = &[
+    Row { name: "ai-sdk", folder: "node", is_small: true, source: SDK_NODE, plain: Ask::Snippet, tools: Ask::Script("ai_sdk.mjs"), note: "" },
     Row { name: "aider", folder: "aider", is_small: true,
         source: Source::Pip { packages: &["aider-chat==0.86.2"], program: "bin/aider" },
         plain: Ask::Launch(&["--no-check-update", "--no-analytics", "--yes-always", "--no-auto-commits", "--no-pretty", "--message", "Say hello.", "hello.txt"]),
         tools: Ask::Nothing, note: "edits by text, without tools" },
-    Row { name: "ai-sdk", folder: "node", is_small: true, source: SDK_NODE, plain: Ask::Snippet, tools: Ask::Script("ai_sdk.mjs"), note: "" },
     Row { name: "anthropic-node", folder: "node", is_small: true, source: SDK_NODE, plain: Ask::Snippet, tools: Ask::Script("anthropic_node.mjs"), note: "typed errors checked" },
     Row { name: "anthropic-python", folder: "python", is_small: true, source: SDK_PYTHON, plain: Ask::Snippet, tools: Ask::Script("anthropic_python.py"), note: "typed errors checked" },
     Row { name: "claude-code", folder: "claude-code", is_small: false,
@@ -93,10 +93,10 @@ pub const ROWS: &[Row] = &[
         source: Source::Npm { packages: &["opencode-ai@1.18.33"], program: "node_modules/opencode-linux-x64/bin/opencode" },
         plain: Ask::Launch(&["run", "Say hello."]),
         tools: Ask::Launch(&["run", r#"Read it. [[{"name": "read", "arguments": {"filePath": "FOLDER/hello.txt"}}]]"#]), note: "" },
-    Row { name: "pi", folder: "pi", is_small: true,
+    Row { name: "pi", folder: "pi", is_small: false,
         source: Source::Npm { packages: &["@mariozechner/pi-coding-agent@0.73.1"], program: "node_modules/.bin/pi" },
         plain: Ask::Launch(&["-p", "Say hello."]),
-        tools: Ask::Launch(&["-p", r#"Read it. [[{"name": "read", "arguments": {"path": "hello.txt"}}]]"#]), note: "" },
+        tools: Ask::Launch(&["-p", r#"Read it. [[{"name": "read", "arguments": {"path": "hello.txt"}}]]"#]), note: "SmolLM2 repeats itself without end on its prompt" },
     Row { name: "qwen-code", folder: "qwen-code", is_small: false,
         source: Source::Npm { packages: &["@qwen-code/qwen-code@0.15.10"], program: "node_modules/.bin/qwen" },
         plain: Ask::Launch(&["-p", "Say hello."]),
