@@ -4,9 +4,13 @@ mod ask;
 mod bench;
 mod cloud;
 mod connect;
+mod generate;
+mod import;
+mod info;
 mod inspect;
 mod keep;
 mod shelf;
+mod tools;
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -20,9 +24,13 @@ pub use bench::{
 };
 pub use cloud::{CloudArgs, CloudDialectArg};
 pub use connect::{ConnectArgs, LaunchArgs, TargetModelArgs};
+pub use generate::GenerateArgs;
+pub use import::ImportArgs;
+pub use info::InfoArgs;
 pub use inspect::{ParseArgs, RenderArgs};
 pub use keep::KeepArgs;
 pub use shelf::{LsArgs, ModelsArgs, PullArgs, RmArgs, SearchArgs};
+pub use tools::McpArgs;
 
 use crate::size;
 
@@ -265,6 +273,10 @@ pub struct ServeArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub cloud: CloudArgs,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub mcp: McpArgs,
 }
 
 /// Where the KV cache on disk is.
@@ -385,44 +397,4 @@ pub struct RunArgs {
     /// Sampling temperature; 0 is greedy.
     #[arg(long, value_name = "T", default_value_t = 0.7)]
     pub temperature: f32,
-}
-
-/// Options of `generate`.
-#[derive(Debug, Args)]
-pub struct GenerateArgs {
-    /// The folder, which has to be there.
-    pub folder: PathBuf,
-}
-
-/// Options of `import`.
-#[derive(Debug, Args)]
-pub struct ImportArgs {
-    /// The GGUF file.
-    pub file: PathBuf,
-
-    /// Where the folder goes; beside the file by default.
-    pub folder: Option<PathBuf>,
-
-    /// Quantize weights that the file does not hold in a form MLX can take over, to this many bits.
-    #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u8).range(2..=8))]
-    pub quantize: Option<u8>,
-
-    /// Replace the folder if it is there.
-    #[arg(long)]
-    pub force: bool,
-}
-
-/// Options of `info`.
-#[derive(Debug, Args)]
-pub struct InfoArgs {
-    /// A model folder, a .gguf file, or the id of a model on the Hugging Face Hub (org/name).
-    pub model: String,
-
-    #[command(flatten)]
-    #[allow(missing_docs)]
-    pub format: FormatArgs,
-
-    /// Print JSON.
-    #[arg(long)]
-    pub json: bool,
 }

@@ -21,6 +21,7 @@ mod kv_cache;
 mod launch;
 mod lifecycle;
 mod logbook;
+mod mcp;
 mod memory;
 mod model_settings;
 pub mod offers;

@@ -34,6 +34,8 @@ mod lifecycle;
 #[allow(clippy::unwrap_used, dead_code)]
 #[path = "../../hub/tests/hub/loopback.rs"]
 mod loopback;
+#[path = "app/mcp.rs"]
+mod mcp;
 #[path = "app/proxies.rs"]
 mod proxies;
 #[path = "app/pull.rs"]

@@ -15,6 +15,7 @@ mod requests;
 mod settings;
 mod shelf;
 mod status;
+mod tools;
 mod transfers;
 mod upkeep;
 
@@ -44,6 +45,7 @@ pub use shelf::{
     PlaceChange, PlaceInfo, Places, Recommended, Removal, Removed, Shelf, Shelves, Verdict,
 };
 pub use status::{Endpoints, Site, State, StateKind, Status};
+pub use tools::{ToolCensus, ToolSource, Toolbox, WaitingCall, Word};
 pub use transfers::{Transfer, TransferChange, TransferKind, TransferState, Transfers};
 pub use upkeep::{CachedModel, DiskCache, Finding, FindingState, Upkeep};
 
@@ -64,6 +66,8 @@ pub struct Parts {
     pub logbook: Part<dyn Logbook>,
     /// Clients that can be set up.
     pub clients: Part<dyn Clients>,
+    /// Tools that the server calls.
+    pub toolbox: Part<dyn Toolbox>,
     /// Measurements.
     pub benches: Part<dyn Benches>,
     /// The disk and the end.
@@ -108,6 +112,7 @@ pub fn routes() -> Router<ServerState> {
         .merge(key_ring::routes())
         .merge(logs::routes())
         .merge(clients::routes())
+        .merge(tools::routes())
         .merge(bench::routes())
         .merge(upkeep::routes())
         .merge(openapi::routes())

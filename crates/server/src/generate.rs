@@ -7,6 +7,7 @@ use tokbar_chat::{AnswerRules, OutputOptions, OutputReader, Prompt, PromptError,
 use tokbar_engine::{Request, SamplingError, SamplingOptions, SubmitError, TokenId};
 
 use crate::generation::Generation;
+use crate::rounds::{self, Rounds};
 use crate::{ApiError, ServedModel, ServerState, constraint, conversation};
 
 /// Most message ends that the engine is told of.
@@ -48,6 +49,30 @@ pub struct Scope {
 /// When a prompt cannot be made or is too long, when an option is out of range, or when the queue is full; nothing runs
 /// then.
 pub async fn start(state: &ServerState, model: &Arc<ServedModel>, job: Job) -> Result<Vec<Generation>, ApiError> {
+    let mut job = job;
+    let rounds = rounds::wanted(state, model, &mut job).await?;
+    let mut generations = submit(state, model, job).await?;
+    if let (Some(rounds), [generation]) = (rounds, &mut generations[..]) {
+        generation.go_on_with(Box::new(rounds));
+    }
+    Ok(generations)
+}
+
+/// Starts the next round of a job that calls tools.
+///
+/// # Errors
+/// As [`start`].
+pub async fn go_on(
+    state: &ServerState,
+    model: &Arc<ServedModel>,
+    (job, rounds): (Job, Box<Rounds>),
+) -> Result<Generation, ApiError> {
+    let mut generation = submit(state, model, job).await?.pop().ok_or(ApiError::Stopping)?;
+    generation.go_on_with(rounds);
+    Ok(generation)
+}
+
+async fn submit(state: &ServerState, model: &Arc<ServedModel>, job: Job) -> Result<Vec<Generation>, ApiError> {
     let n_sequences = job.prompts.len().saturating_mul(job.n_choices);
     let n_max = state.options.n_sequences_max;
     if n_sequences > n_max {

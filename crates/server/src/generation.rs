@@ -8,6 +8,7 @@ use tokbar_chat::{Event, FinishReason, OutputReader, Reading};
 use tokbar_engine::{self as engine, Output, Outputs, PromptScores, TokenId, TokenScore, Usage};
 
 use crate::ApiError;
+use crate::rounds::{Next, Rounds};
 use crate::running::Ticket;
 
 /// What a running sequence yields: prompt scores if asked for, pieces, then one `Finish` or `Failed`.
@@ -56,7 +57,12 @@ pub struct Generation {
     notices: Vec<String>,
     scores: ScoreQueue,
     n_output: usize,
+    n_cached: usize,
     ready: VecDeque<Update>,
+    /// For an answer in several rounds.
+    rounds: Option<Box<Rounds>>,
+    /// The next round, on its way.
+    next: Option<Next>,
 }
 
 impl Generation {
@@ -76,8 +82,16 @@ impl Generation {
             notices: Vec::new(),
             scores: ScoreQueue::default(),
             n_output: 0,
+            n_cached: 0,
             ready: VecDeque::new(),
+            rounds: None,
+            next: None,
         }
+    }
+
+    /// Goes on after calls of the server's own tools.
+    pub(crate) fn go_on_with(&mut self, rounds: Box<Rounds>) {
+        self.rounds = Some(rounds);
     }
 
     /// Tells what it is not held to although the call asks for it.
@@ -100,6 +114,15 @@ impl Generation {
         loop {
             if let Some(update) = self.ready.pop_front() {
                 return Some(update);
+            }
+            if let Some(next) = &mut self.next {
+                let outcome = tokio::select! {
+                    biased;
+                    outcome = next => outcome,
+                    () = self.ticket.cancelled() => Err(ApiError::Cancelled),
+                };
+                self.take_round(outcome);
+                continue;
             }
             let output = tokio::select! {
                 biased;
@@ -128,9 +151,21 @@ impl Generation {
         stream::unfold(self, next).boxed()
     }
 
+    /// The next round takes this one's place.
+    fn take_round(&mut self, outcome: Result<Self, ApiError>) {
+        self.next = None;
+        match outcome {
+            Ok(round) => {
+                let notices = std::mem::take(&mut self.notices);
+                *self = Self { notices, ..round };
+            }
+            Err(error) => self.ready.push_back(Update::Failed(error)),
+        }
+    }
+
     fn take(&mut self, output: Output) {
         match output {
-            Output::Prefill { .. } => {}
+            Output::Prefill { n_cached, .. } => self.n_cached = n_cached,
             Output::Prompt(scores) => self.ready.push_back(Update::Prompt(scores)),
             Output::Token(score) => self.take_token(score),
             Output::Finish { reason, usage } => self.take_finish(reason, usage),
@@ -148,7 +183,8 @@ impl Generation {
         self.scores.push(score, &reading.text);
         if reading.is_stopped {
             let reason = reader.stop_reason();
-            let usage = Usage { n_prompt: self.prompt.len(), n_output: self.n_output, ..Usage::default() };
+            let (n_cached, n_output) = (self.n_cached, self.n_output);
+            let usage = Usage { n_prompt: self.prompt.len(), n_cached, n_output, ..Usage::default() };
             let stop_string = reading.stop_string.take();
             self.show(reading);
             return self.end(Update::Finish { reason, usage, stop_string });
@@ -179,7 +215,11 @@ impl Generation {
             return;
         }
         let scores = self.scores.settled(reading.n_bytes_settled);
-        let pieces = reading.events.into_iter().map(|event| Update::Piece { event, scores: Vec::new() });
+        let mut events = reading.events;
+        if let Some(rounds) = &mut self.rounds {
+            events.retain(|event| rounds.see(event));
+        }
+        let pieces = events.into_iter().map(|event| Update::Piece { event, scores: Vec::new() });
         self.ready.extend(pieces);
         if let Some(Update::Piece { scores: last, .. }) = self.ready.back_mut() {
             *last = scores;
@@ -200,7 +240,11 @@ impl Generation {
 
     fn end(&mut self, update: Update) {
         self.outputs = None;
-        self.ready.push_back(update);
+        let Some(rounds) = self.rounds.take() else { return self.ready.push_back(update) };
+        match rounds.go_on(update) {
+            Ok(next) => self.next = Some(next),
+            Err(last) => self.ready.push_back(last),
+        }
     }
 }
 

@@ -13,7 +13,9 @@ use crate::doors::Doors;
 use crate::keys::Key;
 use crate::rates::Client;
 use crate::running::CallerInfo;
-use crate::{ApiError, HostAddresses, KeyScope, ServerOptions, ServerState, calls, clients, cors, dialects, web};
+use crate::{
+    ApiError, HostAddresses, KeyScope, ServerOptions, ServerState, calls, clients, cors, dialects, rounds, web,
+};
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
@@ -51,7 +53,8 @@ pub async fn guard(State(state): State<ServerState>, request: Request, next: Nex
                 client: clients::client(&parts.headers),
                 since: Instant::now(),
             };
-            info.scope(next.run(Request::from_parts(parts, body))).await
+            let headers = parts.headers.clone();
+            rounds::scope(&headers, info.scope(next.run(Request::from_parts(parts, body)))).await
         }
         Err(error) => dialects::error_response(&path, &error),
     };

@@ -26,6 +26,7 @@ mod lifecycle;
 mod notices;
 mod options;
 mod rates;
+mod rounds;
 mod router;
 mod running;
 mod serve;

@@ -42,6 +42,11 @@ impl CallerInfo {
         Self { id: crate::ids::unique("run_"), kind: "Run", client, since: Instant::now() }
     }
 
+    /// Who calls for what the current task does.
+    pub fn current() -> Self {
+        CALLER.try_with(Clone::clone).unwrap_or_else(|_| Self::nobody())
+    }
+
     /// Answers a call under this name.
     pub async fn scope<T>(self, work: impl Future<Output = T>) -> T {
         CALLER.scope(self, work).await

@@ -36,6 +36,8 @@ mod ollama;
 mod prefixes;
 #[path = "server/responses.rs"]
 mod responses;
+#[path = "server/rounds.rs"]
+mod rounds;
 #[path = "server/sdk.rs"]
 mod sdk;
 #[path = "server/security.rs"]

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use tokbar_chat::{Specials, TextModel};
 use tokbar_engine::fake::{FakeBackend, FakeOptions, Probe};
 use tokbar_engine::{Engine, EngineOptions};
+use tokbar_server::control::{Parts, Toolbox};
 use tokbar_server::{
     Key, KeyScope, ModelAbout, Models, SamplingDefaults, ServedModel, ServerOptions, ServerState, serve,
 };
@@ -46,6 +47,8 @@ pub struct Setup {
     pub template: Option<&'static str>,
     /// Served instead of the one model.
     pub models: Option<Models>,
+    /// Tools that the server calls.
+    pub toolbox: Option<Arc<dyn Toolbox>>,
 }
 
 impl Default for Setup {
@@ -66,6 +69,7 @@ impl Default for Setup {
             reply: None,
             template: Some(TEMPLATE),
             models: None,
+            toolbox: None,
         }
     }
 }
@@ -133,7 +137,8 @@ impl TestServer {
             },
         };
         let models = setup.models.unwrap_or_else(|| Models::new(vec![model]));
-        let state = ServerState::new(models.clone(), setup.server);
+        let parts = Parts { toolbox: setup.toolbox, ..Parts::default() };
+        let state = ServerState::new(models.clone(), setup.server).with_parts(parts);
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();

@@ -29,7 +29,7 @@ for await (const piece of streamed.textStream) text += piece;
 assert.equal(text, "The tool said: blue-4711");
 
 const ask = (model, prompt = "hi", options = {}) => generateText({ model, prompt, maxRetries: 0, ...options });
-await fails(400, () => ask(model(STRICT), "hi", { temperature: 9 }));
+await fails(400, () => ask(model(STRICT), "hi", { temperature: -1 }));
 await fails(401, () => ask(model(STRICT, "wrong")));
 await fails(404, () => ask(model(STRICT, "right", "none")));
 await fails(413, () => ask(model(STRICT), "x".repeat(30000)));

@@ -33,7 +33,7 @@ for model in ["openai/scripted", "anthropic/scripted"]:
     assert said.choices[0].message.content == "The tool said: blue-4711", said
 
 small = [{"role": "user", "content": "hi"}]
-fails(litellm.BadRequestError, lambda: ask(STRICT, small, temperature=9))
+fails(litellm.BadRequestError, lambda: ask(STRICT, small, temperature=-1))
 fails(litellm.AuthenticationError, lambda: ask(STRICT, small, key="wrong"))
 fails(litellm.NotFoundError, lambda: ask(STRICT, small, model="openai/none"))
 fails(litellm.exceptions.APIError, lambda: ask(STRICT, [{"role": "user", "content": "x" * 30_000}]))

@@ -1,4 +1,4 @@
-"""LangChain. Usage: langchain.py READY STRICT BUSY LOADING"""
+"""LangChain. Usage: langchain_python.py READY STRICT BUSY LOADING"""
 import sys
 
 import openai
@@ -38,7 +38,7 @@ for options in [{}, {"use_responses_api": True}, {"streaming": True}]:
     messages += [asked, ToolMessage(look.invoke(call["args"]), tool_call_id=call["id"])]
     assert llm.invoke(messages).text == "The tool said: blue-4711", llm.invoke(messages)
 
-fails(openai.BadRequestError, lambda: chat(STRICT, temperature=9).invoke("hi"))
+fails(openai.BadRequestError, lambda: chat(STRICT, temperature=-1).invoke("hi"))
 fails(openai.AuthenticationError, lambda: chat(STRICT, key="wrong").invoke("hi"))
 fails(openai.NotFoundError, lambda: chat(STRICT, model="none").invoke("hi"))
 fails(openai.APIStatusError, lambda: chat(STRICT).invoke("x" * 30_000))
