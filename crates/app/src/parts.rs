@@ -53,5 +53,6 @@ pub fn parts(basis: Basis) -> Parts {
         clients: Some(Arc::new(ClientsPart::new(listens, models))),
         upkeep: Some(Arc::new(upkeep::Keep { cache_dir, ending })),
         cloud: Some(Arc::new(cloud)),
+        toolbox: None,
     }
 }

@@ -312,9 +312,12 @@ pub struct ServerState {
     pub(crate) closing: Closing,
     /// The start.
     pub(crate) since: Instant,
-    /// Models on this machine, and when they were looked at.
-    known: Arc<Mutex<Option<(Instant, Arc<[Model]>)>>>,
+    /// Models on this machine.
+    known: Arc<Mutex<Option<Known>>>,
 }
+
+/// Models, and when they were looked at.
+type Known = (Instant, Arc<[Model]>);
 
 impl ServerState {
     /// Ready to serve `models`.
