@@ -15,7 +15,7 @@ use crate::prefix_tree::PrefixTree;
 use crate::sequence::{Leave, Sequence, Standing};
 use crate::speculation::Speculator;
 use crate::throttle::Throttle;
-use crate::{FinishReason, ModelInfo, Opening, Output, Request, SequenceId, StepError, StepOutput, Terms};
+use crate::{FinishReason, ModelInfo, Opening, Output, Request, SequenceId, StepError, StepOutput, Terms, TokenId};
 
 mod admission;
 mod adoption;
