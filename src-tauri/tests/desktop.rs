@@ -9,6 +9,8 @@ mod calls;
 mod desk;
 #[path = "desktop/ends.rs"]
 mod ends;
+#[path = "desktop/figures.rs"]
+mod figures;
 #[path = "desktop/first_run.rs"]
 mod first_run;
 #[path = "desktop/hub.rs"]

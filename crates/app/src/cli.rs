@@ -2,6 +2,7 @@
 
 mod ask;
 mod bench;
+mod cache;
 mod cloud;
 mod connect;
 mod generate;
@@ -22,6 +23,7 @@ pub use bench::{
     BenchArgs, BenchCommand, CompareArgs, EngineArgs, OutputArgs, ParserArgs, SizeArgs, SuiteArg, SuitesArgs,
     TargetArgs,
 };
+pub use cache::{CacheAction, CacheArgs};
 pub use cloud::{CloudArgs, CloudDialectArg};
 pub use connect::{ConnectArgs, LaunchArgs, TargetModelArgs};
 pub use generate::GenerateArgs;
@@ -305,45 +307,6 @@ pub struct KvArgs {
     /// Most memory for KV, such as 8GB; half of what is free beside the weights by default.
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     pub kv_budget: Option<u64>,
-}
-
-/// Options of `cache`.
-#[derive(Debug, Args)]
-pub struct CacheArgs {
-    #[command(flatten)]
-    #[allow(missing_docs)]
-    pub dir: CacheDirArgs,
-
-    /// What to do with it.
-    #[command(subcommand)]
-    pub action: CacheAction,
-}
-
-/// What to do with the KV cache on disk.
-#[derive(Debug, Subcommand)]
-pub enum CacheAction {
-    /// Show what there is, by model.
-    Info {
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Remove all that no running server uses.
-    Clear {
-        /// Do not ask.
-        #[arg(short, long)]
-        yes: bool,
-    },
-    /// Copy everything into a new file.
-    Export {
-        /// The file.
-        file: PathBuf,
-    },
-    /// Check and take in what an exported file holds.
-    Import {
-        /// The file.
-        file: PathBuf,
-    },
 }
 
 /// What to do with API keys.

@@ -16,14 +16,19 @@ pub struct App {
 
 impl App {
     pub fn start(desk: &Desk, args: &[&str]) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tokbar-desktop"));
+        let program = std::env::var_os("TOKBAR_DESKTOP").unwrap_or_else(|| env!("CARGO_BIN_EXE_tokbar-desktop").into());
+        let mut command = Command::new(program);
         // A group of its own, so that whatever it starts can be found.
         let child = desk.seat(&mut command).args(args).process_group(0).spawn().expect("the app starts");
         Self { child }
     }
 
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     fn pid(&self) -> Pid {
-        Pid::from_raw(i32::try_from(self.child.id()).expect("a pid fits"))
+        Pid::from_raw(i32::try_from(self.id()).expect("a pid fits"))
     }
 
     pub fn signal(&self, signal: Signal) {
