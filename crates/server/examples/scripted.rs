@@ -36,7 +36,7 @@ fn main() -> Result<(), Anything> {
         ("Ready", Models::new(vec![served(&folder, EngineOptions::default())?]), open.clone()),
         ("Strict", Models::new(vec![served(&folder, EngineOptions::default())?]), strict),
         ("Busy", Models::new(vec![busy]), open.clone()),
-        ("Loading", Models::loading("scripted".to_owned(), Arc::new(|| 0.0)), open),
+        ("Loading", Models::loading("scripted".to_owned(), std::sync::Arc::new(|| 0.43)), open),
     ];
     let mut serving = Vec::new();
     for (name, models, options) in servers {

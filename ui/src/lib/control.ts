@@ -11,17 +11,27 @@ export interface Act {
 /** The program itself. */
 export interface AppSettings {
   /** `system`, `en` or `zh-Hans`. */
-  language: string;
+  language: "system" | "en" | "zh-Hans";
   /** `system`, `light` or `dark`. */
-  appearance: string;
+  appearance: "system" | "light" | "dark";
   /** What stands beside the icon in the menu bar: `none` or `speed`. */
-  icon_title: string;
+  icon_title: "none" | "speed";
   /** Whether the Dock shows it, too. */
   shows_dock: boolean;
   /** Whether it looks for updates. */
   checks_updates: boolean;
   /** Whether it starts with the session, as a person last decided. */
   login_item: boolean;
+}
+
+/** A client to set up. */
+export interface ApplyBody {
+  /** Its id. */
+  client: string;
+  /** The model that it is to use; the one that is loaded by default. */
+  model?: string | null;
+  /** The key that it is to send, where the server asks for one. */
+  key?: string | null;
 }
 
 /** What to measure. */
@@ -207,7 +217,7 @@ export interface CloudSettings {
   /** Tokens to compute from which on a prompt goes there. */
   threshold_tokens: number;
   /** Where its key is read from: `env` (`TOKBAR_CLOUD_KEY`), `file` (`cloud.key` of the settings' folder) or `none`. */
-  key_from: string;
+  key_from: "env" | "file" | "none";
 }
 
 /** A model to remove. */
@@ -237,9 +247,9 @@ export interface Disk {
   /** Bytes that they take. */
   n_bytes: number;
   /** `hugging_face`, `lm_studio`, `ollama` or `person`. */
-  owner: string | null;
+  owner: "hugging_face" | "lm_studio" | "ollama" | "person" | null;
   /** `safetensors` or `gguf`. */
-  form: string | null;
+  form: "safetensors" | "gguf" | null;
 }
 
 /** The KV cache on disk. */
@@ -260,7 +270,7 @@ export type DiskState = "ready" | "partial" | "broken" | "absent";
 /** It is done. */
 export interface Done {
   /** `ok`. */
-  status: string;
+  status: "ok";
 }
 
 /** What to download. */
@@ -432,9 +442,9 @@ export interface KeepSettings {
   /** Most sequences of a model at once. */
   max_rows: number;
   /** Bits of an element of kept KV: 4 or 8; `null` as computed. */
-  kv_bits: number | null;
+  kv_bits: 4 | 8 | null;
   /** Where drafts come from: `auto`, `off` or `ngram`. */
-  speculation: string;
+  speculation: "auto" | "off" | "ngram";
 }
 
 /** A key to make. */
@@ -450,7 +460,7 @@ export interface KeyInfo {
   /** Its name. */
   name: string;
   /** `inference` or `manage`. */
-  scope: string;
+  scope: "inference" | "manage";
   /** When it was made, in UTC. */
   created: string;
 }
@@ -647,9 +657,9 @@ export interface ModelSettings {
   /** Most tokens of a sequence. */
   n_context: number | null;
   /** Bits of an element of kept KV: 4 or 8. */
-  kv_bits: number | null;
+  kv_bits: 4 | 8 | null;
   /** Where drafts come from: `auto`, `off`, `ngram` or `draft`. */
-  speculation: string | null;
+  speculation: "auto" | "off" | "ngram" | "draft" | null;
   /** A model that drafts. */
   draft_model: string | null;
   /** How it writes tool calls; `none` for not at all. */
@@ -729,7 +739,7 @@ export interface PlaceInfo {
   /** The folder. */
   path: string;
   /** `present`, `absent` or `refused`. */
-  state: string;
+  state: "present" | "absent" | "refused";
   /** What the system said. */
   reason: string | null;
   /** Models in it. */
@@ -1075,7 +1085,7 @@ export interface Routes {
   "GET /control/v1/logs": { query: { level?: LogLevel; tail?: number; follow?: boolean }; body: null; answer: LogLine };
   "GET /control/v1/clients": { query: null; body: null; answer: ClientList };
   "GET /control/v1/clients/one": { query: { client: string; model?: string }; body: null; answer: ClientPlan };
-  "POST /control/v1/clients/apply": { query: null; body: OfClient; answer: ClientPlan };
+  "POST /control/v1/clients/apply": { query: null; body: ApplyBody; answer: ClientPlan };
   "POST /control/v1/clients/remove": { query: null; body: OfClient; answer: ClientPlan };
   "POST /control/v1/clients/test": { query: null; body: OfClient; answer: ClientTest };
   "GET /control/v1/bench": { query: null; body: null; answer: BenchInfo };
