@@ -32,8 +32,14 @@ const CLIENTS: [(&str, &str); 24] = [
 /// Longest name shown.
 const N_NAME_MAX: usize = 40;
 
+/// Our own page says so itself: browsers let no page write their user agent.
+const OWN_PAGE: &str = "x-tokbar-client";
+
 /// The program that calls, as people know it.
 pub fn client(headers: &HeaderMap) -> String {
+    if headers.contains_key(OWN_PAGE) {
+        return "Tokbar".to_owned();
+    }
     let said = headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or("");
     let small = said.to_ascii_lowercase();
     if let Some((_, name)) = CLIENTS.iter().find(|(start, _)| small.starts_with(start)) {

@@ -20,3 +20,12 @@ fn clients_are_called_as_people_know_them() {
     check("/", "unknown");
     check(&"x".repeat(300), &"x".repeat(40));
 }
+
+#[test]
+fn our_own_page_is_no_mere_browser() {
+    let mut headers = HeaderMap::new();
+    headers.insert(header::USER_AGENT, HeaderValue::from_static("Mozilla/5.0"));
+    assert_eq!(client(&headers), "Browser");
+    headers.insert(OWN_PAGE, HeaderValue::from_static("chat"));
+    assert_eq!(client(&headers), "Tokbar");
+}

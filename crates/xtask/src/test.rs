@@ -34,6 +34,7 @@ pub fn run(arguments: &[String]) -> anyhow::Result<()> {
     stages.run("workflows", workflows::check)?;
     // Before the program is built: it takes the pages in.
     ui::ensure(&stages)?;
+    let components = ui::test_components(&stages)?;
     stages.run("clippy", || clippy(&["--workspace", "--all-targets"]))?;
     stages.run("clippy for the bindings", || clippy(&["--package", "xtask", "--bins", "--features", "bindings"]))?;
     stages.run("clients for the tests", clients::ensure)?;
@@ -46,9 +47,9 @@ pub fn run(arguments: &[String]) -> anyhow::Result<()> {
         stages.run("the Mac's build", check_macos::whole)?;
     }
     let mut tally = stages.run("tests", || run_tests(scope))?;
-    let pages = ui::test(&tokbar, &repo::testkit()?.join(model::SMOLLM2.folder), &stages)?;
-    tally.n_passed += pages.n_passed;
-    tally.n_failed += pages.n_failed;
+    let pages = ui::test_pages(&tokbar, &repo::testkit()?.join(model::SMOLLM2.folder), &stages)?;
+    tally.n_passed += components.n_passed + pages.n_passed;
+    tally.n_failed += components.n_failed + pages.n_failed;
     stages.finish();
     // The last line: what a reader, or a program that reads CI's output, looks for.
     println!("{} passed, {} failed", tally.n_passed, tally.n_failed);

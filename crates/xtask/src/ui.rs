@@ -87,27 +87,33 @@ pub struct Outcome {
     pub n_failed: u64,
 }
 
-/// Types, components, and whole pages before the real server: `tokbar` with the small model in `model`.
-pub fn test(tokbar: &Path, model: &Path, stages: &Stages) -> anyhow::Result<Outcome> {
-    ensure(stages)?;
+/// Types, pure parts and components.
+pub fn test_components(stages: &Stages) -> anyhow::Result<Outcome> {
+    stages.run("types of the UI", || shell::capture(&mut npx(&["svelte-check", "--fail-on-warnings"])?))?;
+    stages.run("tests of components", || {
+        let report = report("vitest.json")?;
+        let mut vitest = npx(&["vitest", "run", "--reporter=dot", "--reporter=json"])?;
+        counted(vitest.arg(format!("--outputFile.json={}", report.display())), &report, of_vitest)
+    })
+}
+
+/// Whole pages in a browser before the real server: `tokbar` with the small model in the folder `model`.
+pub fn test_pages(tokbar: &Path, model: &Path, stages: &Stages) -> anyhow::Result<Outcome> {
     let browser = browser(stages)?;
-    stages.run("types of the UI", || shell::show(npx(&["svelte-check", "--fail-on-warnings"])?.arg("--no-color")))?;
-    let reports = repo::target_dir()?.join("ui");
-    fs::create_dir_all(&reports).context("creating a folder for the reports")?;
-    let units = stages.run("tests of components", || {
-        let report = reports.join("vitest.json");
-        let mut vitest = npx(&["vitest", "run", "--reporter=default", "--reporter=json"])?;
-        vitest.arg(format!("--outputFile.json={}", report.display()));
-        counted(&mut vitest, &report, of_vitest)
-    })?;
-    let pages = stages.run("tests of pages in a browser", || {
-        let report = reports.join("playwright.json");
+    stages.run("tests of pages in a browser", || {
+        let report = report("playwright.json")?;
         let mut playwright = npx(&["playwright", "test", "--reporter=line,json"])?;
         playwright.env("PLAYWRIGHT_JSON_OUTPUT_NAME", &report).env("TOKBAR_CHROMIUM", browser);
         playwright.env("TOKBAR_BIN", tokbar).env("TOKBAR_MODEL", model);
         counted(&mut playwright, &report, of_playwright)
-    })?;
-    Ok(Outcome { n_passed: units.n_passed + pages.n_passed, n_failed: units.n_failed + pages.n_failed })
+    })
+}
+
+/// Where a report goes.
+fn report(name: &str) -> anyhow::Result<PathBuf> {
+    let folder = repo::target_dir()?.join("ui");
+    fs::create_dir_all(&folder).context("creating a folder for reports")?;
+    Ok(folder.join(name))
 }
 
 /// Runs tests that write a report; the report, not the exit status, says how many failed.

@@ -20,7 +20,7 @@ test("from the first look to a served answer, by keys", async ({ page, stocked }
   await page.getByRole("button", { name: "Open the chat" }).press("Enter");
 
   const message = page.getByRole("textbox", { name: "Message" });
-  await message.fill("What is the capital of France? Answer in one word.");
+  await message.fill("What is the capital of France?");
   await message.press("Enter");
   const answer = page.getByRole("article").nth(1);
   await expect(answer).toContainText(/Paris/);

@@ -41,7 +41,12 @@ for (const panel of PANELS) {
     await expect(page.getByRole("button", { name: "Try again" }).first()).toBeVisible();
     expect(await seriousFaults(page), "error").toEqual([]);
     await page.unroute("**/control/v1/**");
-    await page.getByRole("button", { name: "Try again" }).first().click();
+    const retries = page.getByRole("button", { name: "Try again" });
+    // Each part of a panel has its own; one that works goes away.
+    for (let n = await retries.count(); n > 0; n--) {
+      await retries.first().click();
+      await expect(retries).toHaveCount(n - 1);
+    }
     await expect(alert).toBeHidden();
   });
 }

@@ -75,7 +75,7 @@ export class Control {
   settings = () => this.client.get<SettingsAnswer>(`${V1}/settings`);
   set = (change: unknown) => this.client.patch<SettingsAnswer>(`${V1}/settings`, change);
   keys = () => this.client.get<{ keys: KeyInfo[] }>(`${V1}/keys`);
-  addKey = (name: string, scope: KeyInfo["scope"]) =>
+  addKey = (name: string, scope: "inference" | "manage") =>
     this.client.post<{ name: string; secret: string }>(`${V1}/keys`, { name, scope });
   removeKey = (name: string) => this.client.post<{ keys: KeyInfo[] }>(`${V1}/keys/remove`, { name });
 
