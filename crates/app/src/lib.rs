@@ -23,5 +23,6 @@ pub mod say;
 mod shelf;
 mod size;
 mod sources;
+pub mod update;
 mod wake;
 mod wiring;
