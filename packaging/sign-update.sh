@@ -7,7 +7,9 @@ key=${UPDATE_KEY:?UPDATE_KEY is not set: the path of a secret key}
 archive=$folder/Tokbar-$version-arm64.app.tar.gz
 # Without the variable, a Mac's tar adds files of attributes that break the app's signature.
 COPYFILE_DISABLE=1 tar -C "$(dirname "$app")" -czf "$archive" "$(basename "$app")"
-if tar -tzf "$archive" | grep -qE '(^|/)\._'; then
+# Not in one pipe: a `grep` that stops at its first find would make `tar` fail.
+names=$(tar -tzf "$archive")
+if grep -qE '(^|/)\._' <<< "$names"; then
   echo "error: $archive holds files of attributes (._*)" >&2
   exit 1
 fi

@@ -36,5 +36,6 @@ mod settings;
 mod shelf;
 pub mod size;
 mod sources;
+pub mod update;
 mod wake;
 pub mod wiring;

@@ -10,7 +10,6 @@ use anyhow::{Context, ensure};
 
 use crate::{files, repo};
 
-mod icns;
 pub mod plist;
 
 /// The app's folder.
@@ -36,8 +35,6 @@ pub struct Parts {
     pub cli: PathBuf,
     pub libraries: Vec<PathBuf>,
     pub metallib: PathBuf,
-    /// PNG images of the app's icon, in any sizes.
-    pub icons: Vec<PathBuf>,
     /// Further files for `Contents/Resources`: notices, completions, the manual page.
     pub resources: Vec<PathBuf>,
 }
@@ -61,9 +58,7 @@ pub fn assemble(parts: &Parts, folder: &Path) -> anyhow::Result<PathBuf> {
     for file in std::iter::once(&root.join("LICENSE-APACHE")).chain(&parts.resources) {
         put_into(file, &resources, 0o644)?;
     }
-    let read = |path: &PathBuf| fs::read(path).with_context(|| format!("reading {}", path.display()));
-    let images = parts.icons.iter().map(read).collect::<anyhow::Result<Vec<_>>>()?;
-    fs::write(resources.join(ICON), icns::pack(&images)?).context("writing the icon")?;
+    put(&root.join("assets/app/icon.icns"), &resources.join(ICON), 0o644)?;
     files::replace_dir(&partial, &place)?;
     Ok(place)
 }

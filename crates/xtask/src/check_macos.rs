@@ -83,10 +83,16 @@ pub struct Programs {
 }
 
 fn link(mac: &target::Mac) -> anyhow::Result<Programs> {
-    let mut cargo = mac.cargo(&["build", "--package", "tokbar-app", "--package", "tokbar-desktop", "--bins"])?;
+    let mut cargo = mac.cargo(&["build", "--bins", "--package", "tokbar-app"])?;
+    let has_desktop = repo::root()?.join("src-tauri/Cargo.toml").is_file();
+    if has_desktop {
+        cargo.args(["--package", "tokbar-desktop"]);
+    }
     let messages = shell::capture_with_progress(cargo.args(["--message-format", "json-render-diagnostics"]))?;
     let program = |name: &str| repo::program_in(&messages, name).with_context(|| format!("Cargo linked no `{name}`"));
-    let programs = Programs { app: program("tokbar-desktop")?, tokbar: program("tokbar")? };
+    let tokbar = program("tokbar")?;
+    // Before there is a desktop app, its place in the bundle is taken by the other program.
+    let programs = Programs { app: if has_desktop { program("tokbar-desktop")? } else { tokbar.clone() }, tokbar };
     for program in [&programs.app, &programs.tokbar] {
         println!("{}", audit::summary(program)?);
     }

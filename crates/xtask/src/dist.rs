@@ -74,7 +74,6 @@ fn app(arguments: &[String]) -> anyhow::Result<()> {
         cli: tokbar.clone(),
         libraries: vec![libraries.join("libmlx.dylib")],
         metallib: libraries.join("mlx.metallib"),
-        icons: icons()?,
         resources: resources(&folder.join("resources"), &generator(&libraries, &tokbar))?,
     };
     let app = bundle::assemble(&parts, &folder)?;
@@ -102,11 +101,6 @@ pub fn resources(folder: &Path, tokbar: &Command) -> anyhow::Result<Vec<PathBuf>
     shell::capture(generate.arg("generate").arg(folder))?;
     notices::write(&[folder.join("THIRD-PARTY.txt").display().to_string()])?;
     files::find(folder, |_| true)
-}
-
-/// Images of the app's icon.
-pub fn icons() -> anyhow::Result<Vec<PathBuf>> {
-    files::find(&repo::root()?.join("src-tauri/icons"), |name| name.ends_with(".png"))
 }
 
 /// The workspace's version.

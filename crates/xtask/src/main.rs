@@ -17,6 +17,7 @@ mod docs;
 mod files;
 mod golden;
 mod kit;
+mod mac_acceptance;
 mod model;
 mod npm;
 mod packages;
@@ -53,6 +54,7 @@ const SUBCOMMANDS: &[Subcommand] = &[
     Subcommand { name: "docs", arguments: "", about: "write the pages anew that are made of what the code knows", run: docs::run },
     Subcommand { name: "golden", arguments: "models|chat|real", about: "write what the Python reference says anew", run: golden::run },
     Subcommand { name: "kit", arguments: "", about: "bring what tests read into .testkit: templates, tokenizers, questions", run: kit::run },
+    Subcommand { name: "mac-acceptance", arguments: "APP", about: "ask a Mac about an installed app, and print a report", run: mac_acceptance::run },
     Subcommand { name: "model", arguments: "[NAME...]", about: "bring small real models into .testkit: gemma3, smollm2", run: model::run },
     Subcommand { name: "run", arguments: "[MODEL [OPTION...]]", about: "build for release and serve a model; SmolLM2 without MODEL", run: run::run },
     Subcommand { name: "screenshots", arguments: "", about: "pictures of every panel of the UI, light and dark, in ui/shots", run: ui::screenshots },

@@ -104,7 +104,6 @@ pub fn app(folder: &Path) -> PathBuf {
         cli: write("tokbar", &program().bytes()),
         libraries: vec![write("libmlx.dylib", &library().bytes())],
         metallib: write("mlx.metallib", b"MTLB and kernels"),
-        icons: vec![write("icon.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x02\0\0\0\x02\0")],
         resources: vec![write("THIRD-PARTY.txt", b"notices")],
     };
     bundle::assemble(&parts, &folder.join("out")).expect("the sample app is assembled")

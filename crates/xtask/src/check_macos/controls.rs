@@ -131,7 +131,6 @@ pub fn of_bundle(mac: &Mac, programs: &Programs) -> anyhow::Result<()> {
         cli: programs.tokbar.clone(),
         libraries: vec![libraries.join("libmlx.dylib")],
         metallib: libraries.join("mlx.metallib"),
-        icons: dist::icons()?,
         resources,
     };
     let app = bundle::assemble(&parts, &folder)?;

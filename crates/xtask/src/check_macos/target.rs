@@ -73,7 +73,7 @@ linker = "{ld}"
         cxx = script("mac-c++"),
         ar = script("mac-ar"),
         ranlib = script("mac-ranlib"),
-        ld = script("mac-ld"),
+        ld = script("mac-link"),
     )
 }
 
@@ -96,7 +96,7 @@ impl Mac {
     }
 
     pub fn linker(&self) -> PathBuf {
-        self.scripts.join("mac-ld")
+        self.scripts.join("mac-link")
     }
 
     /// Where Cargo puts what it builds for the Mac.

@@ -26,7 +26,7 @@ const NUMBERS: &str =
 
 /// Scripts in one folder, and what they call.
 pub struct Zig {
-    /// Holds `mac-cc`, `mac-c++`, `mac-ar`, `mac-ranlib`, `mac-ld`, and an `xcrun` that build scripts find.
+    /// Holds `mac-cc`, `mac-c++`, `mac-ar`, `mac-ranlib`, `mac-link`, and an `xcrun` that build scripts find.
     pub scripts: PathBuf,
     /// Where stubs of Apple's libraries are.
     pub sdk: PathBuf,
@@ -96,7 +96,7 @@ fn scripts(zig: &Path, cache: &Path, sdk: &Path) -> [(&'static str, String); 6] 
     [
         ("mac-cc", compile("cc", "")),
         ("mac-c++", compile("c++", "")),
-        ("mac-ld", compile("cc", &stubs)),
+        ("mac-link", compile("cc", &stubs)),
         ("mac-ar", pass("ar")),
         ("mac-ranlib", pass("ranlib")),
         ("xcrun", xcrun),

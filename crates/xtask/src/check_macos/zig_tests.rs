@@ -33,7 +33,7 @@ fn compilers_get_the_target_in_zigs_words_and_nothing_that_it_does_not_take() {
 
 #[test]
 fn the_linker_finds_the_stubs() {
-    let words = called("mac-ld", &["-framework", "AppKit"]);
+    let words = called("mac-link", &["-framework", "AppKit"]);
     assert!(words.contains(&"-F/sdk of stubs/System/Library/Frameworks".to_owned()), "{words:?}");
     assert!(words.contains(&"-L/sdk of stubs/usr/lib".to_owned()), "{words:?}");
     assert_eq!(words[words.len() - 2..], ["-framework", "AppKit"]);

@@ -1,0 +1,45 @@
+//! Where the app is, as far as that decides whether it can be replaced there.
+
+use std::path::{Path, PathBuf};
+
+/// Where the running app is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In a folder that this user may write to.
+    Installed,
+    /// In a folder that this user may not write to.
+    ReadOnly,
+    /// Run by macOS from a hidden copy, because it was never moved since its download.
+    Translocated,
+    /// On a disk image.
+    DiskImage,
+    /// Not in an app at all.
+    Loose,
+}
+
+/// The app that a program is part of.
+#[must_use]
+pub fn app_of(program: &Path) -> Option<PathBuf> {
+    let contents = program.parent()?.parent()?;
+    let app = contents.parent()?;
+    (contents.ends_with("Contents") && app.extension().is_some_and(|ending| ending == "app")).then(|| app.to_owned())
+}
+
+/// Where a program is. `can_write` says whether this user may create files in a folder.
+pub fn place_of(program: &Path, can_write: impl Fn(&Path) -> bool) -> Place {
+    let Some(app) = app_of(program) else { return Place::Loose };
+    if app.components().any(|part| part.as_os_str() == "AppTranslocation") {
+        return Place::Translocated;
+    }
+    // The new app goes beside the old one before it takes its place: both folders have to be writable.
+    let is_writable = app.parent().is_some_and(&can_write) && can_write(&app);
+    match is_writable {
+        true => Place::Installed,
+        false if app.starts_with("/Volumes") => Place::DiskImage,
+        false => Place::ReadOnly,
+    }
+}
+
+#[cfg(test)]
+#[path = "place_tests.rs"]
+mod tests;
