@@ -24,6 +24,8 @@ mod lifecycle;
 mod loopback;
 #[path = "app/pull.rs"]
 mod pull;
+#[path = "app/quantize.rs"]
+mod quantize;
 #[path = "app/reference.rs"]
 mod reference;
 #[allow(clippy::unwrap_used, dead_code)]

@@ -13,6 +13,7 @@ mod layers;
 mod load;
 mod mx;
 mod pass;
+mod quantize;
 mod sample;
 mod tower;
 mod weights;
@@ -23,6 +24,7 @@ pub use error::LoadError;
 use error::LoadResult;
 pub use families::is_known;
 pub use load::{LoadOptions, ModelSummary, Precision, is_cpu};
+pub use quantize::{Part, PartSize, QuantizeError, Recipe, json_sizes, quantize, sizes_by_config};
 pub use weights::LoadProgress;
 
 #[cfg(test)]

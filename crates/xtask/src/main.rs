@@ -36,6 +36,7 @@ struct Subcommand {
 const SUBCOMMANDS: &[Subcommand] = &[
     Subcommand { name: "bench", arguments: "[--pairs N] [MODEL...]", about: "measure tokbar and mlx-lm in turn, print paired ratios", run: bench::run },
     Subcommand { name: "bench", arguments: "rivals [SUITE...]", about: "measure the servers of tokbar, mlx-lm and Rapid-MLX in turn", run: bench::run },
+    Subcommand { name: "bench", arguments: "hybrids", about: "time long prompts of networks with recurrent layers, write docs/hybrids.md", run: bench::run },
     Subcommand { name: "clients", arguments: "", about: "install the vendors' own clients that the tests run", run: clients::run },
     Subcommand { name: "docs", arguments: "", about: "write the pages anew that are made of what the code knows", run: docs::run },
     Subcommand { name: "golden", arguments: "models|chat|real", about: "write what the Python reference says anew", run: golden::run },
