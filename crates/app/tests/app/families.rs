@@ -20,11 +20,11 @@ pub struct Case {
     /// Whose network.
     pub golden: &'static str,
     /// Whose tokenizer; Qwen's splits any text, so it stands in where the family's own is not to be had.
-    tokenizer: &'static str,
+    pub tokenizer: &'static str,
     /// Its size, as the network's.
-    n_vocab: u64,
+    pub n_vocab: u64,
     /// A public template; `None` = the tokenizer's.
-    template: Option<&'static str>,
+    pub template: Option<&'static str>,
 }
 
 pub const QWEN: Case = Case { golden: "qwen3", tokenizer: "qwen3", n_vocab: 151_936, template: None };

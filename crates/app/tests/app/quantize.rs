@@ -1,5 +1,7 @@
 //! Packing a model and serving it, and serving one whose experts do not all fit.
 
+use std::process::Output;
+
 use serde_json::{Value, json};
 
 use crate::families::{Case, QWEN, checkpoint};
@@ -17,6 +19,10 @@ fn answer(server: &Server) -> Value {
     answer["choices"][0]["text"].clone()
 }
 
+fn packed(from: &str, to: &str, options: &[&str]) -> Output {
+    tokbar(&[&["quantize", from, to][..], options].concat())
+}
+
 #[test]
 fn a_packed_model_is_served_and_its_parts_are_told() {
     let source = checkpoint(&EXPERTS);
@@ -24,10 +30,10 @@ fn a_packed_model_is_served_and_its_parts_are_told() {
     let target = parent.path().join("packed");
     let (from, to) = (source.path().to_string_lossy(), target.to_string_lossy());
     let options = ["--bits", "8", "--group-size", "16", "--part", "attention=keep", "--json"];
-    let refused = tokbar(&[&["quantize", &from, &to], &options[..]].concat());
+    let refused = packed(&from, &to, &options);
     assert!(!refused.status.success(), "MLX has no groups of 16");
     let options = ["--mode", "nvfp4", "--part", "attention=keep", "--part", "experts=keep", "--json"];
-    let said = tokbar(&[&["quantize", &from, &to], &options[..]].concat());
+    let said = packed(&from, &to, &options);
     assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
     let said: Value = serde_json::from_slice(&said.stdout).expect("JSON");
     let parts = said["parts"].as_array().expect("parts");

@@ -290,7 +290,13 @@ impl Module {
 /// The report of a result, part by part.
 pub fn json_sizes(sizes: &BTreeMap<Part, PartSize>) -> Value {
     let rows = sizes.iter().map(|(part, size)| {
-        json!({"part": part.name(), "tensors": size.n_tensors, "params": size.n_params, "bytes_before": size.n_bytes_before, "bytes": size.n_bytes})
+        json!({
+            "part": part.name(),
+            "tensors": size.n_tensors,
+            "params": size.n_params,
+            "bytes_before": size.n_bytes_before,
+            "bytes": size.n_bytes,
+        })
     });
     Value::Array(rows.collect())
 }
