@@ -10,6 +10,7 @@ mod import;
 mod info;
 mod inspect;
 mod keep;
+mod quantize;
 mod shelf;
 mod tools;
 
@@ -31,6 +32,7 @@ pub use import::ImportArgs;
 pub use info::InfoArgs;
 pub use inspect::{ParseArgs, RenderArgs};
 pub use keep::KeepArgs;
+pub use quantize::{ModeArg, QuantizeArgs};
 pub use shelf::{LsArgs, ModelsArgs, PullArgs, RmArgs, SearchArgs};
 pub use tools::McpArgs;
 
@@ -58,6 +60,8 @@ pub enum Command {
     Run(RunArgs),
     /// Turn a GGUF file into a model folder.
     Import(ImportArgs),
+    /// Pack a model's weights into fewer bits.
+    Quantize(QuantizeArgs),
     /// Show what a model is and what it needs.
     Info(InfoArgs),
     /// List the models on this machine, with what is wrong with those that cannot be loaded.
@@ -125,6 +129,11 @@ pub struct ModelArgs {
     /// How weights are held.
     #[arg(long, value_enum, default_value_t = PrecisionArg::Auto)]
     pub precision: PrecisionArg,
+
+    /// Most memory for the experts of a mixture of experts, such as 20GB: those picked most often are in it, others are read when
+    /// they are picked. All are in memory by default.
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    pub expert_memory: Option<u64>,
 
     /// Most sequences that run at once.
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=256))]

@@ -14,6 +14,7 @@ mod models;
 mod parse;
 mod ps;
 mod pull;
+mod quantize;
 mod render;
 mod rm;
 mod run;
@@ -39,6 +40,7 @@ pub fn dispatch(cli: Cli) -> Result<()> {
         Command::Serve(args) => serve::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Import(args) => import::run(&args),
+        Command::Quantize(args) => quantize::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Ls(args) => ls::run(&args),
         Command::Pull(args) => pull::run(&args),

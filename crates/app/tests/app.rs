@@ -40,6 +40,8 @@ mod mcp;
 mod proxies;
 #[path = "app/pull.rs"]
 mod pull;
+#[path = "app/quantize.rs"]
+mod quantize;
 #[path = "app/reference.rs"]
 mod reference;
 #[allow(clippy::unwrap_used, dead_code)]

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::stats::ExpertStats;
 use crate::{BlockId, SamplingOptions, SequenceId, SnapshotId, TokenId};
 
 /// What runs forward passes. One OS thread owns it and every array behind it.
@@ -45,6 +46,11 @@ pub trait Backend {
 
     /// Bytes the backend holds now: weights, KV caches and allocator cache.
     fn memory_bytes(&self) -> usize;
+
+    /// How often the experts that tokens took were in memory; all zero where all of them are, or there are none.
+    fn experts(&self) -> ExpertStats {
+        ExpertStats::default()
+    }
 
     /// Gives back memory that is only held for speed, such as what an allocator keeps.
     fn give_back(&mut self) {}

@@ -37,7 +37,7 @@ pub use outputs::Outputs;
 pub use request::{FinishReason, Output, Priority, Request, Usage};
 pub use sampling::{Dry, N_LOGPROBS_MAX, SamplingError, SamplingOptions};
 pub use speculation::{DraftCounts, Speculation};
-pub use stats::Stats;
+pub use stats::{ExpertStats, Stats};
 
 /// A token's index in the vocabulary.
 pub type TokenId = u32;

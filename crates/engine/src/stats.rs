@@ -51,6 +51,31 @@ pub struct Stats {
     pub tier: TierStats,
     /// Drafts so far.
     pub drafts: DraftCounts,
+    /// Experts, where not all are in memory.
+    pub experts: ExpertStats,
+}
+
+/// How often the experts that tokens took were in memory. A layer counts each once a pass.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExpertStats {
+    /// Taken and in memory.
+    pub n_hits: u64,
+    /// Taken and read from disk.
+    pub n_misses: u64,
+    /// Bytes read from disk.
+    pub n_bytes_read: u64,
+    /// In memory now, of all layers.
+    pub n_resident: u64,
+    /// Of all layers.
+    pub n_all: u64,
+}
+
+impl ExpertStats {
+    /// Of those taken, the part that was in memory; 0 when none was taken.
+    pub fn hit_rate(&self) -> f64 {
+        let n = self.n_hits + self.n_misses;
+        if n == 0 { 0.0 } else { self.n_hits as f64 / n as f64 }
+    }
 }
 
 /// Gathers [`Stats`] step by step.
@@ -82,7 +107,12 @@ impl Meter {
     }
 
     /// Everything so far, with the state of now.
-    pub(crate) fn snapshot(&mut self, census: Census, tally: Tally, memory_bytes: usize) -> Stats {
+    pub(crate) fn snapshot(
+        &mut self,
+        census: Census,
+        tally: Tally,
+        (memory_bytes, experts): (usize, ExpertStats),
+    ) -> Stats {
         self.stats.n_running = census.n_running;
         self.stats.n_waiting = census.n_waiting;
         self.stats.n_kv_tokens = census.n_kv_tokens;
@@ -96,6 +126,7 @@ impl Meter {
         self.stats.n_prefix_waits = tally.n_follows;
         self.stats.drafts = tally.drafts;
         self.stats.memory_bytes = memory_bytes;
+        self.stats.experts = experts;
         self.stats.prefill_tokens_per_s = self.prefill.per_s();
         self.stats.decode_tokens_per_s = self.decode.per_s();
         self.stats.clone()

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::Meter;
+use super::{ExpertStats, Meter};
 use crate::FinishReason;
 use crate::plan::{Census, StepWork, Tally};
 
@@ -9,7 +9,7 @@ fn check(steps: &[(usize, usize, u64)], expected: (f64, f64)) {
     for &(n_prefill, n_decode, took_ms) in steps {
         meter.step(StepWork { n_prefill, n_decode }, Duration::from_millis(took_ms));
     }
-    let stats = meter.snapshot(Census::default(), Tally::default(), 0);
+    let stats = meter.snapshot(Census::default(), Tally::default(), (0, ExpertStats::default()));
     let close = |a: f64, b: f64| (a - b).abs() <= b * 1e-6;
     assert!(close(stats.prefill_tokens_per_s, expected.0), "{stats:?}");
     assert!(close(stats.decode_tokens_per_s, expected.1), "{stats:?}");
@@ -31,7 +31,7 @@ fn old_steps_fade() {
     for _ in 0..100 {
         meter.step(StepWork { n_prefill: 0, n_decode: 10 }, Duration::from_secs(1));
     }
-    let rate = meter.snapshot(Census::default(), Tally::default(), 0).decode_tokens_per_s;
+    let rate = meter.snapshot(Census::default(), Tally::default(), (0, ExpertStats::default())).decode_tokens_per_s;
     assert!((rate - 10.0).abs() < 0.1, "{rate}");
 }
 
@@ -43,7 +43,7 @@ fn ends_are_counted_by_reason() {
         [FinishReason::Stop, FinishReason::Length, FinishReason::Cancelled, FinishReason::Failed("x".to_owned())];
     reasons.iter().for_each(|reason| meter.finish(reason));
     let census = Census { n_running: 1, n_waiting: 2, n_kv_tokens: 3, ..Census::default() };
-    let stats = meter.snapshot(census, Tally { n_preempted: 4, ..Tally::default() }, 5);
+    let stats = meter.snapshot(census, Tally { n_preempted: 4, ..Tally::default() }, (5, ExpertStats::default()));
     assert_eq!((stats.n_output_tokens, stats.n_finished, stats.n_cancelled, stats.n_failed), (1, 2, 1, 1));
     assert_eq!((stats.n_running, stats.n_waiting, stats.n_kv_tokens), (1, 2, 3));
     assert_eq!((stats.n_preempted, stats.memory_bytes), (4, 5));

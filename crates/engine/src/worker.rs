@@ -358,7 +358,7 @@ impl Worker {
 
     fn publish(&mut self) {
         let (census, tally) = (self.scheduler.census(), self.scheduler.tally());
-        let stats = self.meter.snapshot(census, tally, self.backend.memory_bytes());
+        let stats = self.meter.snapshot(census, tally, (self.backend.memory_bytes(), self.backend.experts()));
         let tier = self.spill.as_ref().map(Spill::stats).unwrap_or_default();
         self.shared.publish(Stats { tier, ..stats });
     }

@@ -18,4 +18,4 @@ pub mod tokenizer;
 
 pub use error::ImportError;
 pub use import::{ImportOptions, ImportReport, Progress, import};
-pub use staging::Existing;
+pub use staging::{Existing, MARKER, Staging};

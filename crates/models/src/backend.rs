@@ -7,8 +7,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use tokbar_engine::{
-    Backend, BlockId, DraftAsk, Kept, ModelInfo, Opening, Prefix, Row, RowInput, RowOutput, SamplingOptions,
-    SequenceId, SnapshotId, Step, StepError, StepOutput, Terms, TokenId,
+    Backend, BlockId, DraftAsk, ExpertStats, Kept, ModelInfo, Opening, Prefix, Row, RowInput, RowOutput,
+    SamplingOptions, SequenceId, SnapshotId, Step, StepError, StepOutput, Terms, TokenId,
 };
 
 use crate::cache::bytes::Owner;
@@ -24,7 +24,7 @@ use crate::flight::{Flight, Start, step_error};
 use crate::load::{LoadOptions, ModelSummary, load};
 use crate::mx::{self, Array, Device};
 use crate::sample::Counts;
-use crate::weights::LoadProgress;
+use crate::weights::{ExpertCounts, LoadProgress};
 use crate::{LoadError, LoadResult};
 
 mod bind;
@@ -61,6 +61,7 @@ pub struct MlxBackend {
     kept: KeptState,
     slabs: Slabs,
     in_flight: VecDeque<Flight>,
+    expert_counts: Option<Rc<ExpertCounts>>,
 }
 
 /// One sequence's state.
@@ -89,6 +90,7 @@ impl MlxBackend {
             info: loaded.info,
             summary: loaded.summary,
             device: loaded.device,
+            expert_counts: loaded.expert_counts,
             drafter: None,
             head_drafter: HeadDrafter::default(),
             n_pass_max: if loaded.device == Device::Cpu { N_PASS_CPU } else { usize::MAX },
@@ -223,6 +225,17 @@ impl Backend for MlxBackend {
 
     fn draft(&mut self, asks: &[DraftAsk<'_>]) -> Result<Vec<Vec<TokenId>>, StepError> {
         self.ask_drafter(asks)
+    }
+
+    fn experts(&self) -> ExpertStats {
+        let Some(counts) = &self.expert_counts else { return ExpertStats::default() };
+        ExpertStats {
+            n_hits: counts.n_hits.get(),
+            n_misses: counts.n_misses.get(),
+            n_bytes_read: counts.n_bytes_read.get(),
+            n_resident: counts.n_resident.get(),
+            n_all: counts.n_all.get(),
+        }
     }
 
     fn close(&mut self, id: SequenceId) {

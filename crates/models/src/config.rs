@@ -44,6 +44,11 @@ impl ConfigFile {
         self.value.to_string()
     }
 
+    /// A field that is set.
+    pub fn field(&self, name: &str) -> Option<&Value> {
+        self.value.get(name).filter(|value| !value.is_null())
+    }
+
     /// The architecture's name.
     pub fn model_type(&self) -> LoadResult<&str> {
         self.value.get("model_type").and_then(Value::as_str).ok_or_else(|| self.error("it has no model_type"))
@@ -184,6 +189,18 @@ pub enum Mode {
     Nvfp4,
 }
 
+impl Mode {
+    /// MLX's name of it.
+    pub fn name(self) -> &'static std::ffi::CStr {
+        match self {
+            Self::Affine => c"affine",
+            Self::Mxfp4 => c"mxfp4",
+            Self::Mxfp8 => c"mxfp8",
+            Self::Nvfp4 => c"nvfp4",
+        }
+    }
+}
+
 /// The default packing and its exceptions, by module path; `None` = not packed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuantizationConfig {
@@ -192,6 +209,11 @@ pub struct QuantizationConfig {
 }
 
 impl QuantizationConfig {
+    /// The same packing for all.
+    pub fn of_all(default: Quantization) -> Self {
+        Self { default, layers: BTreeMap::new() }
+    }
+
     /// How the module at `path` is packed.
     pub fn of(&self, path: &str) -> Option<Quantization> {
         self.layers.get(path).copied().unwrap_or(Some(self.default))
@@ -236,7 +258,8 @@ impl QuantizationConfig {
 }
 
 impl Quantization {
-    fn parse(path: &str, value: &Value) -> Result<Self, String> {
+    /// Reads one; `path` is what an error names.
+    pub fn parse(path: &str, value: &Value) -> Result<Self, String> {
         let this = Self::deserialize(value).map_err(|error| format!("{path:.200}: {error}"))?;
         let Self { group_size, bits, mode } = this;
         let is_known = match mode {

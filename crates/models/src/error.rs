@@ -112,6 +112,12 @@ pub enum LoadError {
         /// What is wrong.
         detail: String,
     },
+    /// Experts cannot be held as asked.
+    #[error("the experts cannot be kept so: {detail}")]
+    Experts {
+        /// Why, with the sum, and what would do.
+        detail: String,
+    },
     /// MLX refused.
     #[error("MLX failed while loading: {what}")]
     Mlx {

@@ -16,6 +16,7 @@ mod catalogue;
 mod cohere2;
 mod decoder;
 mod deepseek;
+mod deepseek_v4;
 mod ernie4_5;
 mod ernie4_5_moe;
 mod exaone4;
@@ -43,6 +44,7 @@ mod minimax;
 mod ministral3;
 mod mixtral;
 mod nemotron_h;
+mod next_layer;
 mod olmo2;
 mod olmo3;
 mod per_layer;
@@ -60,6 +62,8 @@ mod seed_oss;
 mod shared_kv;
 mod smollm3;
 mod stack;
+
+pub use gpt_oss::apart as blocks_apart;
 
 /// A loaded network: tokens in, logits out. Knows nothing of sampling, batching or devices.
 pub trait Model {
@@ -130,6 +134,7 @@ pub const FAMILIES: &[Family] = &[
     Family { name: "deepseek_v2", aliases: &[], load: deepseek::load },
     Family { name: "deepseek_v3", aliases: &["joyai_llm_flash", "kimi_k2", "kimi_k25"], load: deepseek::load },
     Family { name: "deepseek_v32", aliases: &["glm_moe_dsa"], load: deepseek::load },
+    Family { name: "deepseek_v4", aliases: &[], load: deepseek_v4::load },
     Family { name: "ernie4_5", aliases: &[], load: ernie4_5::load },
     Family { name: "ernie4_5_moe", aliases: &[], load: ernie4_5_moe::load },
     Family { name: "exaone4", aliases: &[], load: exaone4::load },

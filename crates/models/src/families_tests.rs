@@ -28,6 +28,7 @@ struct Shown {
     name: String,
     caches: Vec<CacheKind>,
     packings: Vec<String>,
+    has_head: bool,
 }
 
 #[test]
@@ -80,7 +81,15 @@ fn shown(name: String) -> (&'static str, Shown) {
     let files = WeightFiles::open(dir.path()).unwrap();
     let (model, _) = build(&config, &files, compute, &mut |_| {}).unwrap();
     let family = super::find(config.model_type().unwrap()).unwrap().name;
-    (family, Shown { caches: model.sizes().caches.clone(), packings: packings(&fixture.config), name })
+    (
+        family,
+        Shown {
+            caches: model.sizes().caches.clone(),
+            packings: packings(&fixture.config),
+            has_head: fixture.head.is_some(),
+            name,
+        },
+    )
 }
 
 /// How a checkpoint's matrices are packed.
@@ -126,12 +135,13 @@ fn row(family: &Family, shown: &[Shown], formats: &BTreeMap<String, (String, Str
     keeps.dedup();
     let goldens = shown.iter().map(|shown| shown.name.as_str()).collect::<Vec<_>>();
     format!(
-        "| {} | {} | {} | {} | {} | {} |\n",
+        "| {} | {} | {} | {} | {} | {} | {} |\n",
         entry.map_or("", |entry| entry.checkpoints),
         code(types.collect()),
         keeps.join(", "),
         code(tools),
         code(reasoning),
+        if shown.iter().any(|shown| shown.has_head) { "drafts" } else { "" },
         code(goldens)
     )
 }
@@ -166,10 +176,11 @@ hears, the text part does. Every golden is a tiny checkpoint whose logits equal 
 ragged batches, by fused and by plain operations (see `crates/models/tests/golden`).
 
 How a checkpoint writes tool calls and reasoning is read off its chat template; the columns say what the templates of the tests
-tell. Heads that predict several tokens at once (MTP) are left out when a checkpoint carries them.
+tell. A head that predicts several tokens (MTP) drafts where the column says so, from the checkpoint or from a folder `mtp` in it;
+other families leave it out.
 
-| checkpoints | `model_type` | layers keep | tool calls | reasoning | goldens |
-|---|---|---|---|---|---|
+| checkpoints | `model_type` | layers keep | tool calls | reasoning | MTP | goldens |
+|---|---|---|---|---|---|---|
 ";
 
 const PACKINGS: &str = "

@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 
 use crate::config::Mode;
 use crate::mx::{self, Array, Dtype, Packing};
-use crate::weights::mode_name;
 
 /// Goldens of networks with layers that keep a state, one a family or layout.
 pub const RECURRENT: &[&str] = &[
     "bailing_hybrid",
     "bailing_moe_v3",
+    "deepseek_v4",
     "falcon_h1",
     "granitemoehybrid",
     "jamba",
@@ -53,6 +53,9 @@ pub struct Tensor {
     /// Kept as 8-bit floats with a factor for each block of 128 by 128.
     #[serde(default)]
     pub fp8: bool,
+    /// Kept as 4-bit floats with a power of 2 for each 32 of a row, two a byte.
+    #[serde(default)]
+    pub fp4: bool,
 }
 
 #[derive(Clone, Deserialize)]
@@ -106,18 +109,20 @@ impl Fixture {
         };
         let mut stored = Vec::new();
         for tensor in &self.tensors {
-            let array = mx::cast(&tensor.dense(), dtype).unwrap();
-            if tensor.fp8 {
+            let array = tensor.dense();
+            let array = if array.dtype() == Dtype::Float32 { mx::cast(&array, dtype).unwrap() } else { array };
+            if tensor.fp8 || tensor.fp4 {
+                let has_powers = self.config["quantization_config"]["scale_fmt"] == "ue8m0";
                 let path = tensor.name.strip_suffix(".weight").unwrap();
-                let (weight, factors) = fp8(&array);
+                let (weight, factors) = if tensor.fp4 { fp4(&array) } else { fp8(&array, has_powers) };
                 stored.push((tensor.name.clone(), weight));
-                stored.push((format!("{path}.weight_scale_inv"), factors));
+                stored.push((format!("{path}.{}", if has_powers { "scale" } else { "weight_scale_inv" }), factors));
                 continue;
             }
             match &tensor.quantize {
                 None => stored.push((tensor.name.clone(), array)),
                 Some(Quantize { group_size, bits, mode }) => {
-                    let packing = Packing { group_size: *group_size, bits: *bits, mode: mode_name(*mode) };
+                    let packing = Packing { group_size: *group_size, bits: *bits, mode: mode.name() };
                     let packed = mx::quantize(&array, packing).unwrap();
                     let path = tensor.name.strip_suffix(".weight").unwrap();
                     stored.push((tensor.name.clone(), packed.weight));
@@ -130,8 +135,14 @@ impl Fixture {
     }
 }
 
-/// 8-bit floats and the factor of each block: its largest magnitude over 448.
-fn fp8(matrix: &Array) -> (Array, Array) {
+/// 4-bit floats, two a byte, and exponents.
+fn fp4(matrix: &Array) -> (Array, Array) {
+    let packed = mx::quantize(matrix, Packing { group_size: 32, bits: 4, mode: c"mxfp4" }).unwrap();
+    (mx::view(&packed.weight, Dtype::Uint8).unwrap(), packed.scales)
+}
+
+/// 8-bit floats and the factor of each block: its largest magnitude over 448, or the exponent of the power of 2 that is no smaller.
+fn fp8(matrix: &Array, has_powers: bool) -> (Array, Array) {
     let (n_out, n_in) = (matrix.dim(0) as usize, matrix.dim(1) as usize);
     let values = mx::to_f32(&mx::cast(matrix, Dtype::Float32).unwrap()).unwrap();
     let n_columns = n_in.div_ceil(128);
@@ -140,18 +151,31 @@ fn fp8(matrix: &Array) -> (Array, Array) {
         let factor = &mut factors[i / n_in / 128 * n_columns + i % n_in / 128];
         *factor = factor.max(value.abs() / 448.0);
     }
+    if has_powers {
+        factors.iter_mut().for_each(|factor| *factor = factor.log2().ceil().exp2());
+    }
     let scaled: Vec<f32> = values
         .iter()
         .enumerate()
         .map(|(i, value)| value / factors[i / n_in / 128 * n_columns + i % n_in / 128])
         .collect();
     let weight = mx::to_fp8(&Array::from_slice(&scaled, &[n_out as i32, n_in as i32])).unwrap();
-    (weight, Array::from_slice(&factors, &[n_out.div_ceil(128) as i32, n_columns as i32]))
+    let shape = [n_out.div_ceil(128) as i32, n_columns as i32];
+    if has_powers {
+        let exponents: Vec<u8> = factors.iter().map(|factor| (factor.to_bits() >> 23) as u8).collect();
+        return (weight, Array::from_slice(&exponents, &shape));
+    }
+    (weight, Array::from_slice(&factors, &shape))
 }
 
 impl Tensor {
     pub fn dense(&self) -> Array {
         let n: i32 = self.shape.iter().product();
+        if let Some(below) = self.kind.strip_prefix("below ") {
+            let below: f32 = below.parse().unwrap();
+            let ids: Vec<i32> = uniforms(&self.name).take(n as usize).map(|u| (u * below) as i32).collect();
+            return Array::from_slice(&ids, &self.shape);
+        }
         let scale = 2.0 / (*self.shape.last().unwrap() as f32).sqrt();
         let value = |u: f32| match self.kind.as_str() {
             "matrix" => (u - 0.5) * scale,
@@ -189,6 +213,7 @@ fn safetensors(arrays: &[(String, Array)]) -> Vec<u8> {
             Dtype::Float16 => "F16",
             Dtype::Bfloat16 => "BF16",
             Dtype::Uint32 => "U32",
+            Dtype::Int32 => "I32",
             Dtype::Uint8 => "U8",
             other => panic!("{other:?}"),
         };

@@ -39,8 +39,12 @@ const COMPUTES: &[Compute] = &[
 
 #[test]
 fn logits_equal_the_references() {
-    let names = golden_names();
+    let mut names = golden_names();
     assert!(names.len() >= 30, "the goldens are missing");
+    if let Ok(only) = std::env::var("TOKBAR_GOLDEN") {
+        names.retain(|name| name.contains(&only));
+        assert!(!names.is_empty(), "no golden's name has {only:?} in it");
+    }
     let mut wrong = Vec::new();
     for name in &names {
         wrong.extend(check(name));
@@ -92,6 +96,13 @@ fn check(name: &str) -> Vec<String> {
     wrong
 }
 
+/// Largest error of a logit of a checkpoint in `dir` that is to say what the golden does.
+pub fn largest_errors(fixture: &Fixture, dir: &std::path::Path) -> Result<f32, crate::LoadError> {
+    let (config, files) = (ConfigFile::read(dir)?, WeightFiles::open(dir)?);
+    let (model, _) = build(&config, &files, COMPUTES[2], &mut |_| {})?;
+    Ok(run(&*model, &fixture.sequences, &SCHEDULES[1]))
+}
+
 /// Largest error of a logit when the sequences run by the schedule.
 fn run(model: &dyn Model, sequences: &[Sequence], schedule: &Schedule) -> f32 {
     let n_vocab = model.sizes().n_vocab;
@@ -137,7 +148,7 @@ fn run(model: &dyn Model, sequences: &[Sequence], schedule: &Schedule) -> f32 {
 }
 
 /// Largest error of a logit of the head, three tokens at a time.
-fn head_error(model: &dyn Model, sequence: &Sequence, head: &Numbers) -> f32 {
+pub fn head_error(model: &dyn Model, sequence: &Sequence, head: &Numbers) -> f32 {
     let tokens = [sequence.prompt.as_slice(), &sequence.continuation].concat();
     let predictor = model.predictor().unwrap();
     let mut own = SequenceCache::new(&Layout::new(predictor.caches(), None));

@@ -14,6 +14,7 @@ mod layers;
 mod load;
 mod mx;
 mod pass;
+mod quantize;
 mod sample;
 mod tower;
 mod weights;
@@ -25,6 +26,7 @@ use error::LoadResult;
 pub use families::is_known;
 pub use kernels::{KernelsError, use_those_of_the_app};
 pub use load::{LoadOptions, ModelSummary, Precision, is_cpu};
+pub use quantize::{Part, PartSize, QuantizeError, Recipe, json_sizes, quantize, sizes_by_config};
 pub use weights::LoadProgress;
 
 #[cfg(test)]

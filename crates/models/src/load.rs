@@ -1,6 +1,7 @@
 //! From a checkpoint's folder to a model: which precision and operations suit the device, and a summary of what was loaded.
 
 use std::path::Path;
+use std::rc::Rc;
 
 use tokbar_engine::ModelInfo;
 use tokbar_hub::safetensors::{Dtype as StoredDtype, TensorInfo};
@@ -11,7 +12,7 @@ use crate::config::{ConfigFile, Mode, Quantization};
 use crate::families::{self, Family, Model};
 use crate::fingerprint::{Traits, fingerprint};
 use crate::mx::{self, Device, Dtype};
-use crate::weights::{Compute, Kernels, LoadProgress, PackedWeights, WeightFiles, Weights};
+use crate::weights::{Compute, ExpertCounts, Kernels, LoadProgress, PackedWeights, Paging, WeightFiles, Weights};
 use crate::{LoadError, LoadResult};
 
 /// How a checkpoint is loaded.
@@ -21,6 +22,9 @@ pub struct LoadOptions {
     pub precision: Precision,
     /// Whether KV is packed.
     pub kv_quantization: Option<KvQuantization>,
+    /// Memory for the experts of all layers, in bytes: those picked most are in it, others are read when they are picked.
+    /// `None` = all are in memory.
+    pub expert_bytes: Option<u64>,
 }
 
 /// What weights are computed in.
@@ -56,6 +60,8 @@ pub(crate) struct Loaded {
     pub info: ModelInfo,
     pub summary: ModelSummary,
     pub device: Device,
+    /// How often experts were in memory, where not all are.
+    pub expert_counts: Option<Rc<ExpertCounts>>,
 }
 
 /// Allocator cache kept between steps. Enough for the temporaries of a decode step, small beside any model.
@@ -76,7 +82,7 @@ pub(crate) fn load(dir: &Path, options: &LoadOptions, progress: &mut dyn FnMut(L
     let config = ConfigFile::read(dir)?;
     let family = families::find(config.model_type()?)?;
     let packing = config.quantization()?.map(|quantization| quantization.default_packing());
-    let files = WeightFiles::open(dir)?;
+    let files = WeightFiles::open(dir)?.with_paging(options.expert_bytes.map(Paging::new));
     let device = mx::device()?;
     mx::set_cache_limit(N_CACHE_BYTES)?;
     let n_params = count_params(files.infos(), packing);
@@ -99,7 +105,8 @@ pub(crate) fn load(dir: &Path, options: &LoadOptions, progress: &mut dyn FnMut(L
         dtype: plan.dtype.to_owned(),
         notes,
     };
-    Ok(Loaded { model, info, summary, device })
+    let expert_counts = files.paging().map(|paging| Rc::clone(&paging.counts)).filter(|counts| counts.n_all.get() > 0);
+    Ok(Loaded { model, info, summary, device, expert_counts })
 }
 
 /// Builds the network; also the bytes of its weights. A checkpoint that does not fit fails before its weights are read.
@@ -111,6 +118,7 @@ pub(crate) fn build(
 ) -> LoadResult<(Box<dyn Model>, usize)> {
     let family = families::find(config.model_type()?)?;
     take_all(family, config, &files.load(compute, config.quantization()?, None)?)?;
+    files.paging().map_or(Ok(()), |paging| paging.share())?;
     let weights = files.load(compute, config.quantization()?, Some(progress))?;
     let model = take_all(family, config, &weights)?;
     weights.flush()?;

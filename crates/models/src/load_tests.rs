@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::{LoadOptions, Precision, load};
 use crate::LoadError;
 use crate::fixtures::{Fixture, Tensor};
+use crate::golden_tests::golden_names;
 
 type Spoil = fn(&mut Value);
 type SpoilFiles = fn(&Path);
@@ -85,13 +86,18 @@ fn weights_that_do_not_fit_are_refused_by_name_before_any_is_read() {
 
 /// Loading ends with an error of these words, and no tensor has been read.
 fn check_refused_unread(fixture: &Fixture, expected: &str) {
+    let (error, n_reads) = refusal(fixture);
+    assert!(error.contains(expected), "expected {expected:?} in {error:?}");
+    assert_eq!(n_reads, 0, "{error}");
+}
+
+/// The error that loading ends with, and how many tensors have been read.
+fn refusal(fixture: &Fixture) -> (String, usize) {
     let dir = tempfile::tempdir().unwrap();
     fixture.write(dir.path());
     let mut n_reads = 0;
     let result = load(dir.path(), &LoadOptions::default(), &mut |_| n_reads += 1);
-    let error = result.err().map(|error| error.to_string()).unwrap_or_default();
-    assert!(error.contains(expected), "expected {expected:?} in {error:?}");
-    assert_eq!(n_reads, 0, "{error}");
+    (result.err().map(|error| error.to_string()).unwrap_or_default(), n_reads)
 }
 
 #[test]
@@ -203,4 +209,65 @@ fn shards_that_hold_a_tensor_twice_are_refused() {
     Fixture::read("llama").write(dir.path());
     std::fs::copy(dir.path().join("model.safetensors"), dir.path().join("model-2.safetensors")).unwrap();
     assert!(matches!(load(dir.path(), &LoadOptions::default(), &mut |_| {}), Err(LoadError::TensorTwice { .. })));
+}
+
+/// Networks that do not rotate anything.
+const UNTURNED: &[&str] = &["granitemoehybrid_dense", "jamba", "kimi_linear", "nemotron_h"];
+
+/// The text part's settings.
+fn text(config: &mut Value) -> &mut Value {
+    if config["text_config"].is_object() { &mut config["text_config"] } else { config }
+}
+
+/// The same mistakes in every family: whatever is wrong is named before any weight is read.
+#[test]
+fn mistakes_in_any_family_are_refused_by_name_before_any_weight_is_read() {
+    let mut wrong = Vec::new();
+    for name in golden_names() {
+        let good = Fixture::read(&name);
+        let is_matrix = |tensor: &Tensor| tensor.name.contains("layers.0.") && tensor.shape.len() == 2;
+        let at = good.tensors.iter().position(is_matrix).unwrap_or_else(|| panic!("{name} has no matrix"));
+        let tensor = good.tensors[at].name.clone();
+        let mut check = |spoil: &dyn Fn(&mut Fixture), expected: &str| {
+            let mut fixture = Fixture::read(&name);
+            spoil(&mut fixture);
+            let (error, n_reads) = refusal(&fixture);
+            if !error.contains(expected) || n_reads > 0 {
+                wrong.push(format!("{name}: expected {expected:?} in {error:?} after {n_reads} reads"));
+            }
+        };
+        check(&|it| it.tensors[at].name = tensor.replace("layers.0.", "layers.0.un"), "layers.0.");
+        check(&|it| it.tensors[at].shape[0] *= 2, "layers.0.");
+        if !UNTURNED.iter().any(|unturned| name.starts_with(unturned)) {
+            check(&misturned, "rope type \"spiral\" is not supported");
+        }
+        check(&mispacked, "unknown variant `int5`");
+        let dir = tempfile::tempdir().unwrap();
+        good.write(dir.path());
+        let index = json!({"weight_map": {tensor: "model-00002-of-00002.safetensors"}});
+        std::fs::write(dir.path().join("model.safetensors.index.json"), index.to_string()).unwrap();
+        let error = error(dir.path());
+        if !error.contains("`model-00002-of-00002.safetensors` is missing") {
+            wrong.push(format!("{name}: {error}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn misturned(fixture: &mut Fixture) {
+    for key in ["rope_scaling", "rope_parameters"] {
+        let spiral = json!({"rope_type": "spiral", "rope_theta": 1000.0});
+        // Of all layers, or of each kind.
+        let mut of_kinds = spiral.clone();
+        for kind in ["full_attention", "sliding_attention"] {
+            of_kinds[kind] = spiral.clone();
+        }
+        text(&mut fixture.config)[key] = of_kinds;
+    }
+}
+
+fn mispacked(fixture: &mut Fixture) {
+    let config = fixture.config.as_object_mut().unwrap();
+    config.remove("quantization_config");
+    config.insert("quantization".to_owned(), json!({"group_size": 64, "bits": 4, "mode": "int5"}));
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 /// Where config.json keeps the text part's settings.
-const CONFIGS: &[&str] = &["text_config", "llm_config", "language_config"];
+pub const CONFIGS: &[&str] = &["text_config", "llm_config", "language_config"];
 
 /// What names of the text part's tensors start with, and what they would start with alone.
 const PREFIXES: &[(&str, &str)] =

@@ -2,19 +2,25 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-
-use tokbar_hub::checkpoint::headers;
-use tokbar_hub::safetensors::{Dtype as StoredDtype, TensorInfo};
+use std::rc::Rc;
 
 use crate::config::{Mode, Quantization, QuantizationConfig};
 use crate::mx::{self, Array, Dtype, Packed, Packing};
-use crate::{LoadError, LoadResult, tower};
+use crate::{LoadError, LoadResult};
 
+mod files;
 mod fp8;
+mod ids;
+mod paging;
+mod phantom;
+mod places;
 mod progress;
 mod split;
 
+pub use files::WeightFiles;
+pub use paging::{ExpertCounts, LayerExperts, Paging};
+pub use phantom::Phantom;
+pub use places::Place;
 pub use progress::{LoadProgress, Progress};
 pub use split::Split;
 
@@ -50,77 +56,6 @@ pub enum Kernels {
     Plain,
 }
 
-/// The files of a checkpoint and what their headers declare.
-pub struct WeightFiles {
-    /// In the order of their names.
-    pub paths: Vec<PathBuf>,
-    infos: BTreeMap<String, TensorInfo>,
-}
-
-impl WeightFiles {
-    /// Finds and checks the safetensors files of a checkpoint.
-    ///
-    /// # Errors
-    /// When there are none, a shard of the index is missing, or a file breaks the format.
-    pub fn open(dir: &Path) -> LoadResult<Self> {
-        let (mut paths, mut infos) = (Vec::new(), BTreeMap::new());
-        for (path, header) in headers(dir)? {
-            for (name, info) in header.tensors {
-                let Some(text_name) = tower::text_name(&name) else { continue };
-                if infos.insert(text_name, info).is_some() {
-                    return Err(LoadError::TensorTwice { name, path });
-                }
-            }
-            paths.push(path);
-        }
-        Ok(Self { paths, infos })
-    }
-
-    /// Bytes of all tensors as stored.
-    pub fn n_bytes(&self) -> u64 {
-        self.infos.values().map(|info| info.n_bytes).sum()
-    }
-
-    /// Element type of most floats.
-    pub fn float_dtype(&self) -> StoredDtype {
-        let n_bytes = |dtype: StoredDtype| -> u64 {
-            self.infos.values().filter(|info| info.dtype == dtype).map(|info| info.n_bytes).sum()
-        };
-        let floats = [StoredDtype::BF16, StoredDtype::F16, StoredDtype::F32];
-        floats.into_iter().max_by_key(|&dtype| n_bytes(dtype)).unwrap_or(StoredDtype::F32)
-    }
-
-    /// Declared tensors.
-    pub fn infos(&self) -> &BTreeMap<String, TensorInfo> {
-        &self.infos
-    }
-
-    /// The tensors, not read from disk until they are computed; without a `progress`, which reading is reported to, never.
-    pub fn load<'p>(
-        &self,
-        compute: Compute,
-        quantization: Option<QuantizationConfig>,
-        progress: Option<Progress<'p>>,
-    ) -> LoadResult<Weights<'p>> {
-        let mut tensors = BTreeMap::new();
-        for path in &self.paths {
-            let arrays = mx::load_safetensors(path)?.into_iter();
-            tensors.extend(arrays.filter_map(|(name, array)| Some((tower::text_name(&name)?, array))));
-        }
-        let start = LoadProgress { n_bytes: 0, n_bytes_total: self.n_bytes() };
-        let progress = RefCell::new((start, progress));
-        Ok(Weights {
-            tensors: RefCell::new(tensors),
-            quantization: RefCell::new(quantization),
-            compute,
-            n_bytes: Cell::new(0),
-            pending: RefCell::default(),
-            n_pending: Cell::new(0),
-            progress,
-        })
-    }
-}
-
 /// Tensors not taken yet.
 pub struct Weights<'p> {
     tensors: RefCell<BTreeMap<String, Array>>,
@@ -132,9 +67,30 @@ pub struct Weights<'p> {
     n_pending: Cell<usize>,
     /// `None` = nothing is read.
     progress: RefCell<(LoadProgress, Option<Progress<'p>>)>,
+    /// Makes up whatever is asked for.
+    phantom: Option<Phantom>,
+    /// Room for experts, and where all tensors lie that are as they are in their files.
+    paging: Option<Rc<Paging>>,
+    places: RefCell<BTreeMap<String, Place>>,
 }
 
 impl<'p> Weights<'p> {
+    /// Of tensors by their names; see [`WeightFiles::load`].
+    pub fn of(tensors: BTreeMap<String, Array>, compute: Compute, quantization: Option<QuantizationConfig>) -> Self {
+        Self {
+            tensors: RefCell::new(tensors),
+            quantization: RefCell::new(quantization),
+            compute,
+            n_bytes: Cell::new(0),
+            pending: RefCell::default(),
+            n_pending: Cell::new(0),
+            progress: RefCell::new((LoadProgress { n_bytes: 0, n_bytes_total: 0 }, None)),
+            phantom: None,
+            paging: None,
+            places: RefCell::default(),
+        }
+    }
+
     /// The view of the whole checkpoint.
     pub fn root(&self) -> At<'_, 'p> {
         At { weights: self, path: String::new() }
@@ -145,6 +101,8 @@ impl<'p> Weights<'p> {
         let tensors = std::mem::take(&mut *self.tensors.borrow_mut());
         *self.tensors.borrow_mut() =
             tensors.into_iter().filter_map(|(name, array)| Some((rename(&name)?, array))).collect();
+        let places = self.places.take();
+        self.places.replace(places.into_iter().filter_map(|(name, place)| Some((rename(&name)?, place))).collect());
         if let Some(quantization) = &mut *self.quantization.borrow_mut() {
             quantization.rename(rename);
         }
@@ -156,7 +114,10 @@ impl<'p> Weights<'p> {
         let mut remade = BTreeMap::new();
         for (name, array) in tensors {
             match remake(&name, &array)? {
-                Some(parts) => remade.extend(parts),
+                Some(parts) => {
+                    self.places.borrow_mut().remove(&name);
+                    remade.extend(parts);
+                }
                 None => drop(remade.insert(name, array)),
             }
         }
@@ -166,7 +127,7 @@ impl<'p> Weights<'p> {
 
     /// Whether a tensor of that name is left.
     pub fn contains(&self, name: &str) -> bool {
-        self.tensors.borrow().contains_key(name)
+        self.phantom.as_ref().is_some_and(|phantom| phantom.has(name)) || self.tensors.borrow().contains_key(name)
     }
 
     /// The shape of a tensor that nobody took.
@@ -225,6 +186,26 @@ impl At<'_, '_> {
         self.weights.compute.kernels
     }
 
+    /// How tensors become operands.
+    pub fn compute(&self) -> Compute {
+        self.weights.compute
+    }
+
+    /// Its dotted path.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Whether what is taken is computed, or only its names and shapes are checked.
+    pub fn is_read(&self) -> bool {
+        self.weights.progress.borrow().1.is_some()
+    }
+
+    /// As if the packing of the module here were that of all.
+    pub fn packing_of_all(&self) -> Option<QuantizationConfig> {
+        self.packing().ok().map(QuantizationConfig::of_all)
+    }
+
     /// Element type of dense tensors; `None` = as the file has them.
     pub fn dtype(&self) -> Option<Dtype> {
         self.weights.compute.dtype
@@ -257,13 +238,18 @@ impl At<'_, '_> {
 
     /// As [`At::matrix`], with any number of leading axes: `[.., out, in]`.
     pub fn matrices(&self, shape: &[i32]) -> LoadResult<Matrix> {
-        if self.has("weight_scale_inv") {
-            return Ok(Matrix::Dense(self.fp8(shape)?));
+        if let Some(factors) = ["weight_scale_inv", "scale"].into_iter().find(|name| self.has(name)) {
+            return self.published(shape, factors);
         }
         if !self.has("scales") {
             return Ok(Matrix::Dense(self.floats("weight", shape)?));
         }
         let packed = self.packed(shape)?;
+        self.computed(packed)
+    }
+
+    /// As packed matrices are computed.
+    fn computed(&self, packed: Packed) -> LoadResult<Matrix> {
         match self.weights.compute.packed {
             PackedWeights::Keep if packed.packing.multiplies() => Ok(Matrix::Packed(packed)),
             PackedWeights::Keep | PackedWeights::Unpack => {
@@ -304,6 +290,9 @@ impl At<'_, '_> {
     }
 
     fn floats(&self, name: &str, shape: &[i32]) -> LoadResult<Array> {
+        if let Some(phantom) = &self.weights.phantom {
+            return Ok(phantom.give(self.at(name).path, shape, Dtype::Bfloat16)?);
+        }
         let (name, array) = self.take(name)?;
         check_shape(&name, &array, shape)?;
         if !array.dtype().is_float() {
@@ -348,7 +337,7 @@ impl At<'_, '_> {
             return Err(wrong_dtype(&name, &scales, "floats for affine packing, U8 for the others"));
         }
         let scales = self.converted(scales)?;
-        Ok(Packed { weight, scales, biases, packing: Packing { group_size, bits, mode: mode_name(mode) } })
+        Ok(Packed { weight, scales, biases, packing: Packing { group_size, bits, mode: mode.name() } })
     }
 
     fn packing(&self) -> LoadResult<Quantization> {
@@ -371,16 +360,6 @@ impl At<'_, '_> {
             report(*progress);
         }
         Ok((name, array))
-    }
-}
-
-/// MLX's name of a mode.
-pub fn mode_name(mode: Mode) -> &'static std::ffi::CStr {
-    match mode {
-        Mode::Affine => c"affine",
-        Mode::Mxfp4 => c"mxfp4",
-        Mode::Mxfp8 => c"mxfp8",
-        Mode::Nvfp4 => c"nvfp4",
     }
 }
 

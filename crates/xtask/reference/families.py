@@ -163,9 +163,23 @@ def glm4_moe(config):
         out += gated("mlp.shared_experts", hidden, inner * config["n_shared_experts"])
         return out + apart("mlp", n, hidden, inner)
 
-    out = dense(config, PRE_NORMS + HEAD_NORMS, "norm", ATTENTION if config["attention_bias"] else [], mlp=mlp)
-    # A head that predicts the token after the next, which the decoder drops.
-    return out + [(f"model.layers.{config['num_hidden_layers']}.eh_proj.weight", [config["hidden_size"]] * 2, "matrix")]
+    return next_layer(
+        config, lambda config: dense(config, PRE_NORMS + HEAD_NORMS, "norm", ATTENTION if config["attention_bias"] else [], mlp=mlp)
+    )
+
+
+def next_layer(config, family):
+    """The family's tensors with, where config.json counts it, a head that predicts the token after the next: one more layer, with
+    tensors of its own and copies of what is around the blocks."""
+    n, hidden, vocab = config["num_hidden_layers"], config["hidden_size"], config["vocab_size"]
+    if not config.get("num_nextn_predict_layers"):
+        return family(config)
+    at = f"model.layers.{n}."
+    own = [("enorm", "norm"), ("hnorm", "norm"), ("shared_head.norm", "norm")]
+    out = [(f"{at}{name}.weight", [hidden], kind) for name, kind in own]
+    out += [(f"{at}eh_proj.weight", [hidden, 2 * hidden], "matrix")]
+    out += [(f"{at}{name}.weight", [vocab, hidden], "matrix") for name in ("embed_tokens", "shared_head.head")]
+    return family({**config, "num_hidden_layers": n + 1}) + out
 
 
 def seed_oss(config):
@@ -324,7 +338,7 @@ def deepseek(config):
             return [*out, ("mlp.experts.gate_up_proj", [n, 2 * inner, hidden], "matrix"), down]
         return out + apart("mlp", n, hidden, inner)
 
-    return dense(config, PRE_NORMS, "norm", [], mlp=layer, joined="attention by mlp")
+    return next_layer(config, lambda config: dense(config, PRE_NORMS, "norm", [], mlp=layer, joined="attention by mlp"))
 
 
 def gpt_oss(config):

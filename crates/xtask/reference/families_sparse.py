@@ -38,6 +38,52 @@ def llama4_text(config):
     return out
 
 
+def deepseek_v4(config):
+    """As published: short names, each expert its own tensors."""
+    hidden, head_dim, rank = config["hidden_size"], config["head_dim"], config["q_lora_rank"]
+    heads, index = config["num_attention_heads"], config["index_head_dim"]
+    n, inner, streams = config["n_routed_experts"], config["moe_intermediate_size"], config["hc_mult"]
+    groups, o_rank = config["o_groups"], config["o_lora_rank"]
+    rates = {4: 4, 128: config.get("compress_rate_hca", 128)}
+    n_mix = (2 + streams) * streams
+
+    def compressor(at, width, size, rate):
+        return [
+            *matrices(at, {"wkv": [width, hidden], "wgate": [width, hidden]}),
+            (f"{at}ape", [rate, width], "matrix"),
+            (f"{at}norm.weight", [size], "norm"),
+        ]
+
+    out = [("embed.weight", [config["vocab_size"], hidden], "matrix"), ("norm.weight", [hidden], "norm")]
+    out += [("head.weight", [config["vocab_size"], hidden], "matrix"), ("hc_head_fn", [streams, streams * hidden], "matrix")]
+    out += [("hc_head_base", [streams], "bias"), ("hc_head_scale", [1], "norm")]
+    for layer, ratio in enumerate(config["compress_ratios"]):
+        at = f"layers.{layer}."
+        attn, ffn = f"{at}attn.", f"{at}ffn."
+        out += matrices(attn, {"wq_a": [rank, hidden], "wq_b": [heads * head_dim, rank], "wkv": [head_dim, hidden]})
+        out += matrices(attn, {"wo_a": [groups * o_rank, heads * head_dim // groups], "wo_b": [hidden, groups * o_rank]})
+        out += [(f"{attn}q_norm.weight", [rank], "norm"), (f"{attn}kv_norm.weight", [head_dim], "norm"), (f"{attn}attn_sink", [heads], "bias")]
+        if ratio:
+            twice = 2 if ratio == 4 else 1
+            out += compressor(f"{attn}compressor.", twice * head_dim, head_dim, rates[ratio])
+        if ratio == 4:
+            out += compressor(f"{attn}indexer.compressor.", 2 * index, index, rates[ratio])
+            n_index = config["index_n_heads"]
+            out += matrices(f"{attn}indexer.", {"wq_b": [n_index * index, rank], "weights_proj": [n_index, hidden]})
+        for part in ("attn", "ffn"):
+            out += [(f"{at}{part}_norm.weight", [hidden], "norm"), (f"{at}hc_{part}_fn", [n_mix, streams * hidden], "matrix")]
+            out += [(f"{at}hc_{part}_base", [n_mix], "bias"), (f"{at}hc_{part}_scale", [3], "norm")]
+        out += matrices(ffn, {"gate": [n, hidden]})
+        if layer < config["num_hash_layers"]:
+            out.append((f"{ffn}gate.tid2eid", [config["vocab_size"], config["num_experts_per_tok"]], f"below {n}"))
+        else:
+            out.append((f"{ffn}gate.bias", [n], "bias"))
+        for expert in [*(f"experts.{i}" for i in range(n)), "shared_experts"]:
+            out += matrices(f"{ffn}{expert}.", {"w1": [inner, hidden], "w2": [hidden, inner], "w3": [inner, hidden]})
+    out += matrices("mtp.0.", {"e_proj": [hidden, hidden]})
+    return out
+
+
 def tower(text):
     """A checkpoint with a part for images, of which one tensor stands for all."""
 
@@ -49,6 +95,7 @@ def tower(text):
 
 
 FAMILIES = {
+    "deepseek_v4": deepseek_v4,
     "llama4": tower(llama4_text),
     "llama4_text": llama4_text,
 }

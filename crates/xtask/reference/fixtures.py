@@ -311,13 +311,13 @@ MORE = {
     ),
     "deepseek_v3": fixture(
         "latent attention, sigmoid routing in groups with a correction, yarn",
-        base("deepseek_v3", **LATENT, q_lora_rank=20, rope_scaling=STRETCHED),
+        base("deepseek_v3", **LATENT, q_lora_rank=20, rope_scaling=STRETCHED, num_nextn_predict_layers=1),
         run=EXPERTS,
         unlike=[{"topk_group": 4}, {"rope_scaling": {**STRETCHED, "mscale_all_dim": 0.0}}],
     ),
     "glm4_moe_lite": fixture(
         "latent attention with the heads' matrices apart, as MLX conversions keep them",
-        base("glm4_moe_lite", **{**LATENT, "n_group": 1, "topk_group": 1, "n_shared_experts": 1}, q_lora_rank=20, heads_apart=True),
+        base("glm4_moe_lite", **{**LATENT, "n_group": 1, "topk_group": 1, "n_shared_experts": 1}, q_lora_rank=20, heads_apart=True, num_nextn_predict_layers=1),
         run=EXPERTS,
         unlike=[{"routed_scaling_factor": 1.0}],
     ),
@@ -626,7 +626,7 @@ MORE = {
         unlike=[{"no_rope_layer_interval": 2}],
     ),
     "glm4_moe": fixture(
-        "a dense layer first, groups of experts, two shared ones, a correction of picks, a head that is dropped",
+        "a dense layer first, groups of experts, two shared ones, a correction of picks, a head that predicts the token after the next",
         base(
             "glm4_moe",
             **GROUPED,
@@ -643,6 +643,7 @@ MORE = {
             norm_topk_prob=True,
             routed_scaling_factor=1.7,
             first_k_dense_replace=1,
+            num_nextn_predict_layers=1,
         ),
         run=EXPERTS,
         reference={"rope_scaling": None},

@@ -30,7 +30,65 @@ INDEXED = {"q_lora_rank": 20, "index_n_heads": 9, "index_head_dim": 20, "index_t
 LONG = {"lengths": [6, 9, 40], "n_decode": 4}
 MISTRAL4_ROPE = {**GROWING, "mscale": 1.0, "mscale_all_dim": 0.7, "rope_theta": 1000.0}
 
+COMPRESSED = {
+    "intermediate_size": None,
+    "rms_norm_eps": 1e-6,
+    "num_key_value_heads": 1,
+    "num_attention_heads": 4,
+    "head_dim": 16,
+    "qk_rope_head_dim": 4,
+    "q_lora_rank": 12,
+    "o_groups": 2,
+    "o_lora_rank": 8,
+    "num_hidden_layers": 4,
+    "compress_ratios": [0, 4, 128, 4],
+    "compress_rate_hca": 8,
+    "compress_rope_theta": 500.0,
+    "sliding_window": 6,
+    "index_n_heads": 9,
+    "index_head_dim": 8,
+    "index_topk": 3,
+    "hc_mult": 3,
+    "hc_sinkhorn_iters": 5,
+    "hc_eps": 1e-6,
+    "num_hash_layers": 1,
+    "n_routed_experts": 6,
+    "num_experts_per_tok": 2,
+    "n_shared_experts": 1,
+    "moe_intermediate_size": 16,
+    "scoring_func": "sqrtsoftplus",
+    "norm_topk_prob": True,
+    "routed_scaling_factor": 1.5,
+    "swiglu_limit": 0.3,
+    "rope_scaling": {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64, "beta_fast": 32, "beta_slow": 1},
+}
+
 FIXTURES = {
+    "deepseek_v4": fixture(
+        "by transformers: windows beside groups of tokens pooled into one key each, some picked by an indexer; several residual "
+        "streams; a layer whose experts follow from the token",
+        base("deepseek_v4", **COMPRESSED),
+        run=LONG,
+        unlike=[
+            {"index_topk": 40},
+            {"sliding_window": 7},
+            {"swiglu_limit": 10.0},
+            {"hc_sinkhorn_iters": 1},
+            {"compress_rope_theta": 10000.0},
+            {"rope_scaling": None},
+            {"routed_scaling_factor": 1.0},
+        ],
+    ),
+    "deepseek_v4_published": fixture(
+        "by transformers: projections as 8-bit floats with a power of 2 for each block, experts as 4-bit floats with one for each 32",
+        base(
+            "deepseek_v4",
+            **{**COMPRESSED, "moe_intermediate_size": 32, "n_routed_experts": 3, "num_hidden_layers": 2, "compress_ratios": [128, 4]},
+            hidden_size=160,
+            quantization_config={"quant_method": "fp8", "weight_block_size": [128, 128], "scale_fmt": "ue8m0", "expert_dtype": "fp4"},
+        ),
+        run={"lengths": [4, 6, 17], "n_decode": 2},
+    ),
     "deepseek_v32": fixture(
         "an indexer of small heads picks the positions that a query reads: more than there are, by one token, by many at once",
         base("deepseek_v32", **LATENT, **INDEXED, rope_scaling=STRETCHED),

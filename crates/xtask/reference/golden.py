@@ -19,6 +19,7 @@ import fixtures_sparse
 import recipe
 import rope_cases
 from reference import Reference, tensor_table
+from reference_torch import MODEL_TYPES as BY_TORCH, TorchReference, is_here as has_torch
 
 FIXTURES = {**fixtures.FIXTURES, **fixtures_aliases.FIXTURES, **fixtures_gemma.FIXTURES, **fixtures_sparse.FIXTURES}
 
@@ -45,10 +46,15 @@ def sequences(name, spec):
         yield ids[:length], ids[length:]
 
 
+def reference_of(config, dtype, changes):
+    """mlx-lm, or transformers for what mlx-lm does not have."""
+    return (TorchReference if config["model_type"] in BY_TORCH else Reference)(config, dtype, changes)
+
+
 def check_unlike(name, spec, ids, logits):
     """The fixture's point must show: each change it is there to notice moves its logits."""
     for change in spec["unlike"]:
-        reference = Reference(spec["config"], spec["dtype"], {**spec["reference"], **change})
+        reference = reference_of(spec["config"], spec["dtype"], {**spec["reference"], **change})
         moved = np.abs(reference.logits(ids, len(ids)) - logits).max()
         if not moved > VISIBLE:
             sys.exit(f"{name}: {change} moves the logits by {moved:.1e} only; make the fixture notice it")
@@ -56,7 +62,7 @@ def check_unlike(name, spec, ids, logits):
 
 def golden(name, spec):
     config = spec["config"]
-    reference = Reference(config, spec["dtype"], spec["reference"])
+    reference = reference_of(config, spec["dtype"], spec["reference"])
     rows = []
     for row, (prompt, continuation) in enumerate(sequences(name, spec)):
         logits = reference.logits(prompt + continuation, len(prompt))
@@ -130,6 +136,9 @@ def main():
     parser.add_argument("--check", action="store_true")
     args = parser.parse_intermixed_args()
     makers = {name: lambda name=name, spec=spec: golden(name, spec) for name, spec in FIXTURES.items()}
+    if not (args.names or has_torch()):
+        makers = {name: make for name, make in makers.items() if FIXTURES[name]["config"]["model_type"] not in BY_TORCH}
+        print(f"left out, for want of torch: {', '.join(sorted(BY_TORCH))}", file=sys.stderr)
     makers["rope"] = lambda: rope_cases.golden(encoded)
     for name in args.names or makers:
         fresh, path = makers[name](), args.dir / f"{name}.json"

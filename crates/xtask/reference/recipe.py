@@ -43,6 +43,8 @@ def tensor(name, shape, kind):
         values = np.float32(0.2) * centred
     elif kind == "decay":
         values = np.float32(-1) - np.float32(4) * unit
+    elif kind.startswith("below "):
+        values = (unit * np.float32(kind.removeprefix("below "))).astype(np.int32)
     else:
         raise ValueError(f"unknown kind {kind!r}")
     return values.reshape(shape)

@@ -43,11 +43,26 @@ def packing(config, name):
 def is_fp8(config, name):
     """Whether the tensor `name` is kept as 8-bit floats, as DeepSeek does: projections only."""
     table = config.get("quantization_config") or {}
-    return table.get("quant_method") == "fp8" and any(part in name for part in ("_proj.", ".w1.", ".w2.", ".w3."))
+    projections = ("_proj.", ".w1.", ".w2.", ".w3.", ".attn.w")
+    apart = ("weights_proj.", "indexer.compressor.")
+    return table.get("quant_method") == "fp8" and any(part in name for part in projections) and not any(part in name for part in apart)
 
 
-def fp8(value):
-    """What 8-bit floats with a factor for each block of 128 by 128, its largest magnitude over 448, keep of a matrix."""
+def is_fp4(config, name):
+    """Whether the tensor `name` is kept as 4-bit floats: experts only."""
+    table = config.get("quantization_config") or {}
+    return table.get("expert_dtype") == "fp4" and ".experts." in name
+
+
+def fp4(value):
+    """What 4-bit floats with a power of 2 for each 32 of a row keep of a matrix."""
+    how = {"group_size": 32, "bits": 4, "mode": "mxfp4"}
+    return mx.dequantize(*mx.quantize(value, **how), **how).astype(mx.float32)
+
+
+def fp8(value, has_powers):
+    """What 8-bit floats with a factor for each block of 128 by 128 keep of a matrix: its largest magnitude over 448, or the power of 2
+    that is no smaller."""
     dense = np.array(value.astype(mx.float32))
     rows, columns = [-(-n // 128) for n in dense.shape]
     factors = np.zeros((rows, columns), np.float32)
@@ -56,6 +71,8 @@ def fp8(value):
         for column in range(columns):
             at = np.s_[row * 128 : row * 128 + 128, column * 128 : column * 128 + 128]
             factors[row, column] = (np.abs(dense[at]) / np.float32(448)).max()
+            if has_powers:
+                factors[row, column] = 2.0 ** np.ceil(np.log2(factors[row, column]))
             scaled[at] = dense[at] / factors[row, column]
     kept = np.array(mx.from_fp8(mx.to_fp8(mx.array(scaled)), dtype=mx.float32))
     spread = np.repeat(np.repeat(factors, 128, 0), 128, 1)[: dense.shape[0], : dense.shape[1]]
@@ -69,7 +86,9 @@ def tensor_table(config):
         entry = {"name": name, "shape": shape, "kind": kind}
         if kind == "matrix" and (how := packing(config, name)):
             entry["quantize"] = how
-        if kind == "matrix" and is_fp8(config, name):
+        if kind == "matrix" and is_fp4(config, name):
+            entry["fp4"] = True
+        elif kind == "matrix" and is_fp8(config, name):
             entry["fp8"] = True
         table.append(entry)
     return table
@@ -80,10 +99,14 @@ def checkpoint_arrays(config, dtype):
     arrays = {}
     for entry in tensor_table(config):
         name = entry["name"]
-        value = mx.array(recipe.tensor(name, entry["shape"], entry["kind"])).astype(DTYPES[dtype])
+        value = mx.array(recipe.tensor(name, entry["shape"], entry["kind"]))
+        value = value if value.dtype == mx.int32 else value.astype(DTYPES[dtype])
+        if "fp4" in entry:
+            arrays[name] = fp4(value)
+            continue
         if "fp8" in entry:
             # mlx-lm would round what it unpacks to bfloat16.
-            arrays[name] = fp8(value)
+            arrays[name] = fp8(value, config["quantization_config"].get("scale_fmt") == "ue8m0")
             continue
         if "quantize" not in entry:
             arrays[name] = value
@@ -98,7 +121,10 @@ def write_checkpoint(folder, config, dtype):
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps(config, indent=1))
-    mx.save_safetensors(str(folder / "model.safetensors"), checkpoint_arrays(config, dtype), {"format": "mlx"})
+    # mlx-lm knows of such a layer in the checkpoints of one size only.
+    next_layer = f"model.layers.{config.get('num_hidden_layers')}."
+    arrays = {name: value for name, value in checkpoint_arrays(config, dtype).items() if not name.startswith(next_layer)}
+    mx.save_safetensors(str(folder / "model.safetensors"), arrays, {"format": "mlx"})
 
 
 class LongRope:
@@ -193,6 +219,33 @@ class Predictor:
         return np.array((inner.embed_tokens.as_linear if self.text.args.tie_word_embeddings else self.text.lm_head)(h)[0])
 
 
+class NextLayer:
+    """As Predictor, of families that keep the head as one more layer."""
+
+    OWN = ("enorm.", "hnorm.", "eh_proj.", "shared_head.", "embed_tokens.")
+
+    def __init__(self, model, config, dtype):
+        self.model, n = model, config["num_hidden_layers"]
+        at, last = f"model.layers.{n}.", n - 1
+        head = {name.removeprefix(at): value for name, value in checkpoint_arrays(config, dtype).items() if name.startswith(at)}
+        block = {f"model.layers.{last}.{name}": value for name, value in head.items() if not name.startswith(self.OWN)}
+        block = {name.split(f"layers.{last}.", 1)[1]: value for name, value in model.sanitize(block).items()}
+        self.layer = type(model.layers[last])(model.args, last)
+        self.layer.load_weights(list(block.items()))
+        self.layer.set_dtype(mx.float32)
+        self.head = {name: value.astype(mx.float32) for name, value in head.items()}
+
+    def logits(self, ids):
+        """As Predictor.logits."""
+        inner, eps, head = self.model.model, self.model.args.rms_norm_eps, self.head
+        before = mx.fast.rms_norm(inner(mx.array([ids[:-1]])), head["hnorm.weight"], eps)
+        after = mx.fast.rms_norm(inner.embed_tokens(mx.array([ids[1:]])), head["enorm.weight"], eps)
+        mask = create_causal_mask(len(ids) - 1)
+        h = self.layer(mx.concatenate([after, before], axis=-1) @ head["eh_proj.weight"].T, mask=mask)
+        # The copies of what is around the blocks are the network's in real checkpoints.
+        return np.array(self.model.lm_head(mx.fast.rms_norm(h, head["shared_head.norm.weight"], eps))[0])
+
+
 class Reference:
     """One loaded checkpoint. `logits(ids, split)` prefills `ids[:split]`, then decodes the rest one by one."""
 
@@ -216,6 +269,8 @@ class Reference:
             scale_keys(self.model, reference)
         names = [name for name, *_ in families.tensors(config)]
         self.predictor = Predictor(self.model, config, dtype) if "mtp.fc.weight" in names else None
+        if any(name.endswith(".eh_proj.weight") for name in names):
+            self.predictor = NextLayer(self.model, config, dtype)
         self.window = reference.get("sliding_window") if reference["model_type"] == "mistral" else None
         self.longrope = None
         if (reference.get("rope_scaling") or {}).get("rope_type") == "longrope":

@@ -22,8 +22,20 @@ use options::Options;
 pub fn run(arguments: &[String]) -> anyhow::Result<()> {
     match arguments.split_first() {
         Some((first, rest)) if first == "rivals" => rivals::run(rest),
+        Some((first, [])) if first == "hybrids" => hybrids(),
         _ => engines(arguments),
     }
+}
+
+/// What long prompts cost networks with recurrent layers, written to `docs/hybrids.md` by the test that checks it.
+fn hybrids() -> anyhow::Result<()> {
+    setup::ensure()?;
+    let test = "families::recurrent_tests::the_page_of_long_prompts_is_whole";
+    let mut call = repo::cargo()?;
+    call.args(["test", "--package", "tokbar-models", "--lib", "--", "--exact", "--nocapture", test]);
+    let status = call.env("TOKBAR_MEASURE_HYBRIDS", "1").status().context("cargo cannot be run")?;
+    anyhow::ensure!(status.success(), "some network takes too long, see above");
+    Ok(())
 }
 
 /// Both engines' inner loops, without servers.

@@ -154,7 +154,11 @@ fn start_engine(
         ..EngineOptions::default()
     };
     let n_draft_tokens = usize::from(args.draft.num_draft_tokens);
-    let load_options = LoadOptions { precision: precision(args.precision), kv_quantization: kv_quantization(args) };
+    let load_options = LoadOptions {
+        precision: precision(args.precision),
+        kv_quantization: kv_quantization(args),
+        expert_bytes: args.expert_memory,
+    };
     let (folder, bar, watch) = (dir.to_owned(), progress::bytes("Loading"), Arc::clone(watch));
     let load = move || -> Result<Box<dyn Backend>, Box<dyn std::error::Error + Send + Sync>> {
         let mut show = |now: LoadProgress| {

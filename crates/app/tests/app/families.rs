@@ -16,18 +16,18 @@ const N_GOLDEN_VOCAB: u64 = 67;
 /// A template that shows earlier calls, but not the tools: clients are to write those into the system message.
 const TELLS_NO_TOOLS: &str = "deepseek-ai-DeepSeek-V3.1";
 
-struct Case {
+pub struct Case {
     /// Whose network.
-    golden: &'static str,
+    pub golden: &'static str,
     /// Whose tokenizer; Qwen's splits any text, so it stands in where the family's own is not to be had.
-    tokenizer: &'static str,
+    pub tokenizer: &'static str,
     /// Its size, as the network's.
-    n_vocab: u64,
+    pub n_vocab: u64,
     /// A public template; `None` = the tokenizer's.
-    template: Option<&'static str>,
+    pub template: Option<&'static str>,
 }
 
-const QWEN: Case = Case { golden: "qwen3", tokenizer: "qwen3", n_vocab: 151_936, template: None };
+pub const QWEN: Case = Case { golden: "qwen3", tokenizer: "qwen3", n_vocab: 151_936, template: None };
 const GEMMA: Case = Case { golden: "gemma3_text", tokenizer: "gemma3", n_vocab: 262_208, template: None };
 const DEEPSEEK: Case = Case { golden: "deepseek_v3", tokenizer: "deepseek_v3", n_vocab: 129_280, template: None };
 
@@ -81,6 +81,11 @@ fn deepseek_v3_1_answers() {
 #[test]
 fn deepseek_v3_2_answers() {
     check(&Case { golden: "deepseek_v32", template: Some("deepseek-ai-DeepSeek-V3.2"), ..DEEPSEEK });
+}
+
+#[test]
+fn deepseek_v4_answers() {
+    check(&Case { golden: "deepseek_v4", template: Some("deepseek-ai-DeepSeek-V4-Flash-0731"), ..DEEPSEEK });
 }
 
 #[test]
@@ -156,7 +161,7 @@ fn rendered(model: &Path, call: &Value) -> (String, Vec<u64>) {
 }
 
 /// A folder with the checkpoint, gone when the value is.
-fn checkpoint(case: &Case) -> TempDir {
+pub fn checkpoint(case: &Case) -> TempDir {
     let folder = tempfile::tempdir().expect("a folder for the model");
     let tokenizer = testkit().join("tokenizers").join(case.tokenizer);
     for name in ["tokenizer.json", "tokenizer_config.json"] {
@@ -192,16 +197,21 @@ fn write_weights(path: &Path, tensors: &Value, n_vocab: u64) {
         let shape: Vec<u64> = sizes.map(|n| if n == N_GOLDEN_VOCAB { n_vocab } else { n }).collect();
         let n_bytes = shape.iter().product::<u64>() as usize * 4;
         let start = data.len();
-        let is_norm = tensor["kind"] == "norm";
+        let kind = tensor["kind"].as_str().expect("a kind");
+        let is_ids = kind.starts_with("below ");
         while data.len() < start + n_bytes {
-            match is_norm {
-                true => data.extend(1.0_f32.to_le_bytes()),
-                false => data.extend(&drawn[..drawn.len().min(start + n_bytes - data.len())]),
+            match kind {
+                "norm" => data.extend(1.0_f32.to_le_bytes()),
+                _ if is_ids => data.extend(1_i32.to_le_bytes()),
+                _ => data.extend(&drawn[..drawn.len().min(start + n_bytes - data.len())]),
             }
         }
         let offsets = [start, data.len()];
         let name = tensor["name"].as_str().expect("a name").to_owned();
-        header.insert(name, json!({"dtype": "F32", "shape": shape, "data_offsets": offsets}));
+        header.insert(
+            name,
+            json!({"dtype": if is_ids { "I32" } else { "F32" }, "shape": shape, "data_offsets": offsets}),
+        );
     }
     let header = Value::Object(header).to_string();
     let padded = format!("{header:<width$}", width = header.len().next_multiple_of(8));

@@ -34,7 +34,8 @@ impl MlxBackend {
             let family = self.summary.family;
             return Err(refused(format!("{family} models cannot take rejected drafts back; leave --draft-model out")));
         }
-        let loaded = load(dir, options, progress)?;
+        // Room for experts is the model's.
+        let loaded = load(dir, &LoadOptions { expert_bytes: None, ..options.clone() }, progress)?;
         let (n_own, n_draft) = (self.info.n_vocab, loaded.info.n_vocab);
         if n_own.max(n_draft) as f64 > n_own.min(n_draft) as f64 * PADDING_MAX {
             let detail =

@@ -37,7 +37,7 @@ fn recent(model: &dyn Model, tokens: &[TokenId]) -> Recent {
 
 #[test]
 fn a_head_that_followed_drafts_as_one_that_starts_anew() {
-    for name in ["qwen3_next", "qwen3_5"] {
+    for name in ["qwen3_next", "qwen3_5", "deepseek_v3", "glm4_moe", "glm4_moe_lite"] {
         let model = model(name);
         let head = model.predictor().unwrap();
         let mut numbers = uniforms(&format!("head {name}"));
@@ -76,6 +76,25 @@ fn a_head_that_followed_drafts_as_one_that_starts_anew() {
                 texts[at].push(below(67) as TokenId);
             }
         }
+    }
+}
+
+#[test]
+fn a_head_may_come_in_a_folder_by_itself() {
+    for (name, head) in [("deepseek_v3", "model.layers.3."), ("qwen3_next", "mtp.")] {
+        let whole = Fixture::read(name);
+        let (mut network, mut alone) = (Fixture::read(name), Fixture::read(name));
+        network.tensors.retain(|tensor| !tensor.name.starts_with(head));
+        alone.tensors.retain(|tensor| tensor.name.starts_with(head));
+        assert!(!alone.tensors.is_empty() && network.tensors.len() < whole.tensors.len(), "{name}");
+        let dir = tempfile::tempdir().unwrap();
+        network.write(dir.path());
+        let load = || load(dir.path(), &LoadOptions::default(), &mut |_| {}).unwrap().model;
+        assert!(load().predictor().is_none(), "{name}");
+        std::fs::create_dir(dir.path().join("mtp")).unwrap();
+        alone.write(&dir.path().join("mtp"));
+        let off = crate::golden_tests::head_error(&*load(), &whole.sequences[0], whole.head.as_ref().unwrap());
+        assert!(off < whole.tolerance, "{name}: off by {off}");
     }
 }
 

@@ -24,6 +24,7 @@ mod head;
 use attention::Attention;
 pub use attention::{LoadMixer, Mixer};
 use head::Head;
+pub use head::{Chained, HeadLayout};
 
 /// What a family decides.
 pub struct Recipe {
@@ -50,7 +51,7 @@ pub struct Recipe {
     /// What a layer's window means.
     pub local: Local,
     /// The block of the head `mtp`, which predicts the token after the next; `None` = there is none.
-    pub head: Option<Layer>,
+    pub head: Option<HeadLayout>,
     /// What is scaled.
     pub scaling: Scaling,
 }
@@ -195,7 +196,7 @@ impl Recipe {
         });
         let blocks = blocks.collect::<LoadResult<Vec<Block>>>()?;
         let ends = Rc::new(Ends::load(weights, &self.dims, self.norms.kind)?);
-        let head = self.head.as_ref().map(|layer| Head::load(&weights.root().at("mtp"), &self, layer, &ends));
+        let head = self.head.as_ref().map(|head| Head::load(&weights.root().at("mtp"), &self, head, &ends));
         let attending = blocks.iter().zip(&self.layers).filter(|(block, _)| block.self_attn.mixer().is_none());
         let mut sizes = self.dims.sizes(attending.map(|(_, layer)| layer.window).collect());
         let n_attending = sizes.caches.len();

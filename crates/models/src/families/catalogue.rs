@@ -23,6 +23,7 @@ pub const CATALOGUE: &[Entry] = &[
     entry("deepseek_v2", "DeepSeek V2, V2-Lite, Coder-V2", &[]),
     entry("deepseek_v3", "DeepSeek V3, R1, V3.1; Kimi K2, K2.5", &["llama-cpp-deepseek-r1", "deepseek-ai-DeepSeek-V3.1", "Kimi-K2-Instruct", "Kimi-K2-Thinking"]),
     entry("deepseek_v32", "DeepSeek V3.2; GLM-5", &["deepseek-ai-DeepSeek-V3.2"]),
+    entry("deepseek_v4", "DeepSeek V4, V4 Flash", &["deepseek-ai-DeepSeek-V4"]),
     entry("ernie4_5", "ERNIE 4.5 0.3B", &[]),
     entry("ernie4_5_moe", "ERNIE 4.5 21B-A3B, 300B-A47B", &[]),
     entry("exaone4", "EXAONE 4.0 1.2B, 32B", &[]),
@@ -65,8 +66,10 @@ pub const CATALOGUE: &[Entry] = &[
 
 /// What is asked for and does not run here, with the reason.
 pub const ABSENT: &[(&str, &str)] = &[
-    ("deepseek_v4", "mlx-lm 0.32.2 has no such family, and transformers' own is not compared yet"),
-    ("deepseek_v41", "its keys are pooled over groups of tokens as they fill, which no cache here keeps yet"),
+    (
+        "deepseek_v41",
+        "mlx-lm 0.32.2 has it without its n-gram memory; its layers read keys that others pooled and round them to 4 bits, which V4 does not",
+    ),
     ("falcon_mamba", "no layer attends; only hybrids are served"),
     (
         "glm_moe_dsa with shared indexers",

@@ -5,10 +5,10 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Model;
 use super::block::Recipe;
-use super::decoder::{Dims, drop_layers_from, sanitize, windows};
+use super::decoder::{Dims, sanitize, windows};
 use super::experts::{Experts, Fused, groups, switch, unfuse};
+use super::{Model, next_layer};
 use crate::LoadResult;
 use crate::config::{ConfigFile, Limit};
 use crate::layers::linear::Bias;
@@ -160,16 +160,22 @@ pub(super) fn load(file: &ConfigFile, weights: &Weights<'_>) -> LoadResult<Box<d
     let mla = config.mla(file)?;
     let moe = config.n_routed_experts.map(|n| config.moe(file, n)).transpose()?;
     sanitize(weights, config.tie_word_embeddings);
-    drop_layers_from(weights, config.dims.num_hidden_layers);
     unfuse(weights, "switch_mlp", Fused::OutIn)?;
     let kernels = weights.root().kernels();
     let rope = config.rope(file, config.rope_interleave.unwrap_or(true).into(), kernels)?;
+    let head = next_layer::head(weights, config.dims.num_hidden_layers, &rope);
     let index_pairs = config.indexer_rope_interleave.unwrap_or(config.model_type == "glm_moe_dsa").into();
     let index_rope = config.rope(file, index_pairs, kernels)?;
     let windows = windows(&config.dims, None, None, |_| false);
     let mut recipe = Recipe::new(config.dims, windows, &rope);
     recipe.mla = Some((mla, index_rope));
     recipe.moe = moe;
+    // A head that picks positions would keep keys beside those of its attention.
+    if mla.index.is_none() {
+        recipe.head = head;
+    } else {
+        weights.rename(|name| (!name.starts_with("mtp.")).then(|| name.to_owned()));
+    }
     let (first, freq) = (config.first_k_dense_replace, config.moe_layer_freq.unwrap_or(1).max(1));
     switch(&mut recipe.layers, |layer_idx| layer_idx >= first && layer_idx.is_multiple_of(freq));
     recipe.load(weights)

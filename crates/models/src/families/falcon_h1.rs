@@ -152,7 +152,12 @@ impl Config {
     /// A part's weight with its factor in it.
     fn folded(&self, name: &str, array: &Array) -> mx::Result<Option<Vec<(String, Array)>>> {
         let m = &self.multipliers;
-        let module = name.strip_suffix(".weight").or(name.strip_suffix(".bias")).unwrap_or(name);
+        let endings = [".weight", ".scales", ".biases", ".bias"];
+        let module = endings.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
+        // What is packed carries factors in what unpacks it.
+        if array.dtype() == Dtype::Uint32 {
+            return Ok(None);
+        }
         let (is_bias, module) = (name.ends_with(".bias"), module.rsplit('.').next().unwrap_or(module));
         // A bias is added after what the input was multiplied by.
         let of_input = |factor: f32| if is_bias { 1.0 } else { factor };
@@ -165,6 +170,10 @@ impl Config {
             "down_proj" => m.mlp_multipliers[1],
             "in_proj" => {
                 let factors = self.inward().map(|factor| factor * of_input(m.ssm_in_multiplier)).collect::<Vec<_>>();
+                if array.shape().first() != Some(&(factors.len() as i32)) {
+                    let what = format!("{name} is {:?}, but config.json implies {} rows", array.shape(), factors.len());
+                    return Err(mx::Error { what });
+                }
                 let shape = if is_bias { vec![factors.len() as i32] } else { vec![factors.len() as i32, 1] };
                 return scaled(name, array, &Array::from_slice(&factors, &shape)).map(Some);
             }
@@ -183,6 +192,11 @@ impl Config {
 }
 
 fn scaled(name: &str, array: &Array, factor: &Array) -> mx::Result<Vec<(String, Array)>> {
+    if !array.dtype().is_float() {
+        return Err(mx::Error {
+            what: format!("{name} cannot carry a factor; take an affine packing of this checkpoint"),
+        });
+    }
     let product = mx::multiply(&mx::cast(array, Dtype::Float32)?, factor)?;
     Ok(vec![(name.to_owned(), mx::cast(&product, array.dtype())?)])
 }

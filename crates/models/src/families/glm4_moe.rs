@@ -2,10 +2,10 @@
 
 use serde::Deserialize;
 
-use super::Model;
 use super::block::Recipe;
-use super::decoder::{Dims, drop_layers_from, sanitize, windows};
+use super::decoder::{Dims, sanitize, windows};
 use super::experts::{Experts, groups, switch};
+use super::{Model, next_layer};
 use crate::LoadResult;
 use crate::config::ConfigFile;
 use crate::layers::linear::Bias;
@@ -47,13 +47,14 @@ pub(super) fn load(file: &ConfigFile, weights: &Weights<'_>) -> LoadResult<Box<d
     let n_shared = config.n_shared_experts.min(64);
     moe.shared = (n_shared > 0).then(|| Shared { name: "shared_experts", n_inner: n_inner * n_shared, gate: None });
     sanitize(weights, config.tie_word_embeddings);
-    drop_layers_from(weights, config.dims.num_hidden_layers);
     let rope = config.dims.rope(file, weights.root().kernels())?;
+    let head = next_layer::head(weights, config.dims.num_hidden_layers, &rope);
     let windows = windows(&config.dims, None, None, |_| false);
     let mut recipe = Recipe::new(config.dims, windows, &rope);
     recipe.attention.qkv_bias = Bias::from(config.attention_bias);
     recipe.attention.qk_norm = config.use_qk_norm.then(|| QkNorm::per_head(recipe.dims.rms_norm_eps));
     recipe.moe = Some(moe);
+    recipe.head = head;
     switch(&mut recipe.layers, |layer_idx| layer_idx >= config.first_k_dense_replace);
     recipe.load(weights)
 }

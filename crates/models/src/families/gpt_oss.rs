@@ -57,7 +57,7 @@ pub(super) fn load(file: &ConfigFile, weights: &Weights<'_>) -> LoadResult<Box<d
 
 /// The experts' tensors as published, `experts.{gate_up,down}_proj_{blocks,scales,bias}`, as MLX conversions keep them: gate and
 /// up rows, which alternate, apart; sixteen bytes of a block as four words. `None` = any other tensor.
-fn apart(name: &str, array: &Array) -> Result<Option<Vec<(String, Array)>>> {
+pub fn apart(name: &str, array: &Array) -> Result<Option<Vec<(String, Array)>>> {
     let known = [("_blocks", ".weight"), ("_scales", ".scales"), ("_bias", ".bias")];
     let found = known.iter().find_map(|(theirs, ours)| Some((name.strip_suffix(theirs)?, *ours)));
     let Some((path, ending)) = found.filter(|(path, _)| path.contains(".experts.")) else { return Ok(None) };

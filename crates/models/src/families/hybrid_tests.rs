@@ -32,6 +32,7 @@ pub fn fixture() -> Fixture {
                 kind: "matrix".into(),
                 quantize: None,
                 fp8: false,
+                fp4: false,
             });
         }
     }

@@ -4,7 +4,7 @@
 use serde::Deserialize;
 
 use super::Model;
-use super::block::{Layer, Mixer, MlpKind, Recipe};
+use super::block::{Chained, HeadLayout, Layer, Mixer, MlpKind, Recipe};
 use super::decoder::{Dims, sanitize, windows};
 use super::experts::{Experts, switch};
 use crate::LoadResult;
@@ -135,9 +135,9 @@ pub(super) fn load(file: &ConfigFile, weights: &Weights<'_>) -> LoadResult<Box<d
     let is_sparse = |layer_idx| !dense.contains(&layer_idx) && (layer_idx + 1).is_multiple_of(step);
     let has_experts = recipe.moe.is_some();
     switch(&mut recipe.layers, |layer_idx| has_experts && is_sparse(layer_idx));
-    let head =
-        Layer { window: None, rope, attention: None, mlp: if has_experts { MlpKind::Sparse } else { MlpKind::Dense } };
-    recipe.head = weights.contains("mtp.fc.weight").then_some(head);
+    let mlp = if has_experts { MlpKind::Sparse } else { MlpKind::Dense };
+    let layer = Layer { window: None, rope, attention: None, mlp };
+    recipe.head = weights.contains("mtp.fc.weight").then_some(HeadLayout { layer, chained: Chained::Normed });
     recipe.recurrent = Some(Box::new(move |at, layer_idx| {
         let load = || -> LoadResult<Box<dyn Mixer>> {
             Ok(Box::new(DeltaNet::load(&at.at("linear_attn"), delta_net, layer_idx)?))

@@ -220,14 +220,16 @@ fn stack(matrices: Vec<Matrix>, kernels: Kernels) -> Result<Vec<Matrix>> {
 }
 
 impl Matrix {
-    fn as_dense(&self) -> Option<&Array> {
+    /// The matrix, if it is not packed.
+    pub fn as_dense(&self) -> Option<&Array> {
         match self {
             Matrix::Dense(array) => Some(array),
             Matrix::Packed(_) => None,
         }
     }
 
-    fn as_packed(&self) -> Option<&Packed> {
+    /// The matrix, if it is packed.
+    pub fn as_packed(&self) -> Option<&Packed> {
         match self {
             Matrix::Packed(packed) => Some(packed),
             Matrix::Dense(_) => None,

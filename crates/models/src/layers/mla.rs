@@ -5,16 +5,17 @@ use crate::LoadResult;
 use crate::layers::attention::{AttentionShape, Heads, Sdpa};
 use crate::layers::linear::{Bias, Linear, Shape};
 use crate::layers::norm::{Centre, RmsNorm};
+use crate::layers::per_head::PerHead;
 use crate::layers::rope::Rope;
 use crate::layers::self_attention::Growth;
-use crate::mx::{self, Array, Cut, Packed, Result};
+use crate::mx::{self, Array, Cut, Result};
 use crate::pass::{Pass, Reach};
 use crate::weights::{At, Kernels, Matrix};
 
 mod indexer;
 
-pub use indexer::IndexLayout;
 use indexer::Indexer;
+pub use indexer::{IndexLayout, scores};
 
 /// Sizes of the parts.
 #[derive(Clone, Copy, Debug)]
@@ -81,13 +82,6 @@ pub struct Mla {
 enum Queries {
     Direct(Linear),
     Latent { q_a_proj: Linear, q_a_layernorm: RmsNorm, q_b_proj: Linear },
-}
-
-/// A matrix a head, `[H, out, in]`.
-enum PerHead {
-    /// A view, `[H, in, out]`.
-    Dense(Array),
-    Packed(Packed),
 }
 
 impl Mla {
@@ -179,25 +173,6 @@ impl Queries {
                 Ok((q_b_proj.forward(&small)?, small))
             }
         }
-    }
-}
-
-impl PerHead {
-    fn new(at: &At<'_, '_>, matrix: Matrix) -> LoadResult<Self> {
-        Ok(match at.keep_matrix(matrix)? {
-            Matrix::Dense(array) => Self::Dense(mx::transpose_axes(&array, &[0, 2, 1])?),
-            Matrix::Packed(packed) => Self::Packed(packed),
-        })
-    }
-
-    /// `[T, H, in]` to `[T, H, out]`.
-    fn forward(&self, x: &Array) -> Result<Array> {
-        let x = mx::transpose_axes(x, &[1, 0, 2])?;
-        let y = match self {
-            Self::Dense(matrix) => mx::matmul(&x, matrix)?,
-            Self::Packed(packed) => mx::quantized_matmul(&x, packed)?,
-        };
-        mx::transpose_axes(&y, &[1, 0, 2])
     }
 }
 

@@ -36,6 +36,8 @@ pub struct MlpLayout {
     pub inward: Inward,
     /// Gates count from this many standard deviations above their mean on (Gemma Team 2025); `None` = as they are.
     pub cutoff: Option<f32>,
+    /// Largest gate, and largest magnitude of what it multiplies (DeepSeek-AI 2026); `None` = unbounded.
+    pub limit: Option<f32>,
 }
 
 /// How a checkpoint keeps projections of the same input.
@@ -52,7 +54,7 @@ pub enum Inward {
 
 impl Default for MlpLayout {
     fn default() -> Self {
-        Self { bias: Bias::Absent, activation: Activation::Silu, inward: Inward::Apart, cutoff: None }
+        Self { bias: Bias::Absent, activation: Activation::Silu, inward: Inward::Apart, cutoff: None, limit: None }
     }
 }
 
@@ -63,13 +65,14 @@ pub struct GatedMlp {
     down_proj: Linear,
     activation: Activation,
     cutoff: Option<f32>,
+    limit: Option<f32>,
     n_inner: i32,
 }
 
 impl GatedMlp {
     /// Takes `gate_proj` and `up_proj`, `gate_up_proj` or `up_proj` alone, and `down_proj`; `sizes` are the hidden and the inner one.
     pub fn load(at: &At<'_, '_>, sizes: [i32; 2], layout: MlpLayout) -> LoadResult<Self> {
-        let ([n_hidden, n_inner], MlpLayout { bias, activation, inward, cutoff }) = (sizes, layout);
+        let ([n_hidden, n_inner], MlpLayout { bias, activation, inward, cutoff, limit }) = (sizes, layout);
         let shape = |name, n_out| Shape { name, n_out, n_in: n_hidden, bias };
         let gate_up_proj = match inward {
             Inward::Apart => Linear::load_stacked(at, &[shape("gate_proj", n_inner), shape("up_proj", n_inner)])?,
@@ -82,6 +85,7 @@ impl GatedMlp {
             down_proj: Linear::load(at, Shape { name: "down_proj", n_out: n_hidden, n_in: n_inner, bias })?,
             activation,
             cutoff,
+            limit,
             n_inner,
         })
     }
@@ -106,7 +110,10 @@ impl GatedMlp {
             Some(n_deviations) => &above(gate, n_deviations)?,
             None => gate,
         };
-        self.activation.times(gate, up)
+        match self.limit {
+            Some(limit) => self.activation.bounded(gate, up, limit),
+            None => self.activation.times(gate, up),
+        }
     }
 }
 
@@ -149,6 +156,14 @@ impl Activation {
             Activation::GeluTanh => mx::fused(|x| mx::multiply(&Self::GeluTanh.plain(&x[0])?, &x[1]), &[gate, up]),
             Activation::Gelu | Activation::Relu2 => mx::multiply(&self.apply(gate)?, up),
         }
+    }
+
+    /// `act(gate) * up` of gates of at most `limit` and ups within it, elementwise.
+    pub fn bounded(self, gate: &Array, up: &Array, limit: f32) -> Result<Array> {
+        let number = |value: f32| mx::cast(&mx::scalar(value), gate.dtype());
+        let (high, low) = (number(limit)?, number(-limit)?);
+        let up = mx::maximum(&mx::minimum(up, &high)?, &low)?;
+        self.times(&mx::minimum(gate, &high)?, &up)
     }
 
     /// Elementwise.

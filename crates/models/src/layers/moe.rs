@@ -7,6 +7,7 @@ use crate::mx::{self, Array, Result};
 use crate::weights::At;
 
 mod experts;
+mod paged;
 mod router;
 
 use experts::Experts;
@@ -72,6 +73,13 @@ pub enum Glu {
         /// Largest gate, and largest magnitude of up.
         limit: f32,
     },
+    /// `act(gate) * up` of gates of at most `limit` and ups within it (DeepSeek-AI 2026); the shared part too.
+    Bounded {
+        /// Of the gate.
+        activation: Activation,
+        /// Largest gate, and largest magnitude of up.
+        limit: f32,
+    },
     /// `act(up)`, without a gate.
     Ungated(Activation),
 }
@@ -101,9 +109,10 @@ impl Moe {
     pub fn load(at: &At<'_, '_>, n_hidden: i32, layout: &MoeLayout) -> LoadResult<Self> {
         let at = at.at(layout.name);
         let shared = layout.shared.map(|shared| -> LoadResult<_> {
-            let activation = layout.glu.activation();
+            let (activation, limit) = (layout.glu.activation(), layout.glu.limit());
             let sizes = [n_hidden, shared.n_inner as i32];
-            let mlp = GatedMlp::load(&at.at(shared.name), sizes, MlpLayout { activation, ..MlpLayout::default() })?;
+            let inner = MlpLayout { activation, limit, ..MlpLayout::default() };
+            let mlp = GatedMlp::load(&at.at(shared.name), sizes, inner)?;
             let one = |name| Linear::load(&at, Shape { name, n_out: 1, n_in: n_hidden, bias: Bias::Absent });
             Ok((mlp, shared.gate.map(one).transpose()?))
         });
@@ -128,10 +137,18 @@ impl Moe {
 
     /// The same with experts picked by `by`, `[T, hidden]`.
     pub fn forward_by(&self, by: &Array, x: &Array) -> Result<Array> {
-        let picked = self.router.pick(by)?;
+        self.through(x, &self.router.pick(by)?)
+    }
+
+    /// The same with the experts `[T, K]`, whatever the router would pick; it weighs them.
+    pub fn forward_to(&self, experts: &Array, x: &Array) -> Result<Array> {
+        self.through(x, &self.router.weigh(x, experts)?)
+    }
+
+    fn through(&self, x: &Array, picked: &Picked) -> Result<Array> {
         let y = match &self.latent {
-            None => self.mixed(x, &picked)?,
-            Some([inward, outward]) => outward.forward(&self.mixed(&inward.forward(x)?, &picked)?)?,
+            None => self.mixed(x, picked)?,
+            Some([inward, outward]) => outward.forward(&self.mixed(&inward.forward(x)?, picked)?)?,
         };
         match &self.shared {
             None => Ok(y),
@@ -159,8 +176,16 @@ impl Moe {
 impl Glu {
     fn activation(self) -> Activation {
         match self {
-            Self::Gated(activation) | Self::Ungated(activation) => activation,
+            Self::Gated(activation) | Self::Ungated(activation) | Self::Bounded { activation, .. } => activation,
             Self::Clamped { .. } => Activation::Silu,
+        }
+    }
+
+    /// Of the shared part.
+    fn limit(self) -> Option<f32> {
+        match self {
+            Self::Bounded { limit, .. } => Some(limit),
+            _ => None,
         }
     }
 
@@ -169,6 +194,7 @@ impl Glu {
         match self {
             Self::Gated(activation) => activation.times(gate, up),
             Self::Ungated(activation) => activation.apply(up),
+            Self::Bounded { activation, limit } => activation.bounded(gate, up, limit),
             Self::Clamped { alpha, limit } => {
                 let number = |value: f32| mx::cast(&mx::scalar(value), gate.dtype());
                 let gate = mx::minimum(gate, &number(limit)?)?;

@@ -133,9 +133,29 @@ impl Rope {
 
     /// Rotates each head of `[T, H, D]` by its token's position.
     pub fn forward(&self, heads: &Array, pass: &mut Pass<'_>) -> Result<Array> {
-        let table = pass.rope_table(&self.0)?;
+        self.turned(heads, &pass.rope_table(&self.0)?)
+    }
+
+    /// The same by positions of `places`, one for each of the `T`.
+    pub fn forward_at(&self, heads: &Array, places: &[Place]) -> Result<Array> {
+        self.turned(heads, &self.0.table(places)?)
+    }
+
+    /// The rotation back.
+    pub fn reversed(&self) -> Self {
+        let spec = &*self.0;
+        let back = |freqs: &[f32]| freqs.iter().map(|freq| -freq).collect();
+        let frequencies = Frequencies {
+            inv_freqs: back(&spec.inv_freqs),
+            long: spec.long.as_ref().map(|long| Long { inv_freqs: back(&long.inv_freqs), ..*long }),
+            attention_factor: spec.attention_factor,
+        };
+        Self::of(frequencies, spec.pairs, spec.head_dim, spec.kernels, spec.qk_factor)
+    }
+
+    fn turned(&self, heads: &Array, table: &Table) -> Result<Array> {
         let dtype = heads.dtype();
-        let out = match &table {
+        let out = match table {
             Table::Offsets(offsets) => return self.forward_fused(heads, offsets),
             Table::Matrices(rotations) => mx::matmul(heads, rotations)?,
             Table::CosSin(cos, sin) => {

@@ -52,6 +52,12 @@ const METRICS: &[Metric] = &[
     Metric { name: "draft_tokens_accepted_total", kind: "counter", help: "Drafts that were right.", value: |s| s.drafts.n_accepted as f64 },
     Metric { name: "draft_acceptance_rate", kind: "gauge", help: "Drafts that were right, of all verified.", value: |s| s.drafts.acceptance_rate() },
     Metric { name: "draft_accepted_length_mean", kind: "gauge", help: "Tokens of a row that verified drafts, on average.", value: |s| s.drafts.mean_accepted_length() },
+    Metric { name: "expert_hits_total", kind: "counter", help: "Experts that tokens took and that were in memory.", value: |s| s.experts.n_hits as f64 },
+    Metric { name: "expert_misses_total", kind: "counter", help: "Experts that tokens took and that were read from disk.", value: |s| s.experts.n_misses as f64 },
+    Metric { name: "expert_read_bytes_total", kind: "counter", help: "Bytes of experts read from disk.", value: |s| s.experts.n_bytes_read as f64 },
+    Metric { name: "expert_hit_rate", kind: "gauge", help: "Experts that were in memory, of all that tokens took.", value: |s| s.experts.hit_rate() },
+    Metric { name: "experts_resident", kind: "gauge", help: "Experts in memory, where not all are.", value: |s| s.experts.n_resident as f64 },
+    Metric { name: "experts", kind: "gauge", help: "Experts of all layers, where not all are in memory.", value: |s| s.experts.n_all as f64 },
 ];
 
 /// Every figure of every model, labelled with the model's id.

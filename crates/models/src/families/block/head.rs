@@ -12,6 +12,24 @@ use crate::mx::{self, Array, Result};
 use crate::pass::Pass;
 use crate::weights::At;
 
+/// How a network has a head.
+#[derive(Clone)]
+pub struct HeadLayout {
+    /// Its block.
+    pub layer: Layer,
+    /// What it goes on from after its own output.
+    pub chained: Chained,
+}
+
+/// What a head goes on from after its own output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Chained {
+    /// That, normed (Qwen Team 2025).
+    Normed,
+    /// That, as it is (DeepSeek-AI 2024).
+    Plain,
+}
+
 /// See the module.
 pub(super) struct Head {
     ends: Rc<Ends>,
@@ -20,12 +38,14 @@ pub(super) struct Head {
     fc: Linear,
     block: Block,
     norm: Norm,
+    chained: Chained,
     caches: [CacheKind; 1],
 }
 
 impl Head {
     /// Takes `pre_fc_norm_embedding`, `pre_fc_norm_hidden`, `fc`, `layers.0` and `norm`.
-    pub(super) fn load(at: &At<'_, '_>, recipe: &Recipe, layer: &Layer, ends: &Rc<Ends>) -> LoadResult<Self> {
+    pub(super) fn load(at: &At<'_, '_>, recipe: &Recipe, layout: &HeadLayout, ends: &Rc<Ends>) -> LoadResult<Self> {
+        let HeadLayout { layer, chained } = layout;
         let norm = |name: &str| recipe.dims.norm(&at.at(name), recipe.norms.kind);
         let n = recipe.dims.hidden_size as i32;
         Ok(Self {
@@ -35,6 +55,7 @@ impl Head {
             fc: Linear::load(at, Shape { name: "fc", n_out: n, n_in: 2 * n, bias: Bias::Absent })?,
             block: Block::load(&at.at("layers.0"), recipe, (layer, 0), None)?,
             norm: norm("norm")?,
+            chained: *chained,
             caches: [CacheKind::from(layer.window)],
         })
     }
@@ -53,10 +74,17 @@ impl Predictor for Head {
         let embedded = self.pre_fc_norm_embedding.forward(&self.ends.embed(tokens)?)?;
         let before = self.pre_fc_norm_hidden.forward(before)?;
         let joined = self.fc.forward(&mx::concatenate(&[&embedded, &before], 1)?)?;
-        self.norm.forward(&self.block.forward(&joined, pass)?)
+        let output = self.block.forward(&joined, pass)?;
+        match self.chained {
+            Chained::Normed => self.norm.forward(&output),
+            Chained::Plain => Ok(output),
+        }
     }
 
     fn logits(&self, output: &Array) -> Result<Array> {
-        self.ends.project(output)
+        match self.chained {
+            Chained::Normed => self.ends.project(output),
+            Chained::Plain => self.ends.project(&self.norm.forward(output)?),
+        }
     }
 }

@@ -107,7 +107,8 @@ impl Indexer {
         let mut masks = Vec::new();
         for first in (0..n_queries).step_by(N_QUERY_BLOCK as usize) {
             let last = (first + N_QUERY_BLOCK).min(n_queries);
-            let scores = self.scores(row, first, last)?;
+            let some = |array: &Array| cut(array, first as usize, (last - first) as usize);
+            let scores = scores(&some(&row.queries)?, &some(&row.weights)?, &row.keys)?;
             let top = |ranks: &Array| {
                 let order = mx::argpartition(ranks, n_keys - top_k)?;
                 mx::slice(&order, &[Cut { axis: 1, start: n_keys - top_k, stop: n_keys }])
@@ -128,30 +129,29 @@ impl Indexer {
         }
         Ok(Chosen::Mask(mx::concatenate(&masks.iter().collect::<Vec<_>>(), 0)?))
     }
+}
 
-    /// `[L, S]` of the queries `first..last` of a row: the heads' positive products, weighed and summed.
-    fn scores(&self, row: &Row, first: i32, last: i32) -> Result<Array> {
-        let n_heads = self.layout.n_heads;
-        let block = |array: &Array| cut(array, first as usize, (last - first) as usize);
-        let queries = mx::transpose_axes(&block(&row.queries)?, &[1, 0, 2])?; // [H, L, D]
-        let weights = mx::expand_dims(&mx::transpose(&block(&row.weights)?)?, -1)?; // [H, L, 1]
-        let keys = mx::transpose(&row.keys)?;
-        let n_together = (N_SCORES_MAX / ((last - first) * row.keys.dim(0)).max(1)).clamp(1, n_heads);
-        let mut sum: Option<Array> = None;
-        for head in (0..n_heads).step_by(n_together as usize) {
-            let stop = (head + n_together).min(n_heads);
-            let some = |array: &Array| mx::slice(array, &[Cut { axis: 0, start: head, stop }]);
-            let products = mx::matmul(&some(&queries)?, &keys)?;
-            let zero = mx::cast(&mx::scalar(0.0), products.dtype())?;
-            let weighed = mx::multiply(&mx::maximum(&products, &zero)?, &some(&weights)?)?;
-            let part = mx::reshape(&mx::sum(&weighed, 0)?, &[last - first, row.keys.dim(0)])?;
-            sum = Some(match sum {
-                Some(sum) => mx::add(&sum, &part)?,
-                None => part,
-            });
-        }
-        sum.ok_or_else(|| mx::Error { what: "an indexer without heads".into() })
+/// `[L, S]` of `[L, H, D]` queries whose heads weigh `[L, H]`, and `[S, D]` keys: the heads' positive products, weighed and summed.
+pub fn scores(queries: &Array, weights: &Array, keys: &Array) -> Result<Array> {
+    let (n_queries, n_heads, n_keys) = (queries.dim(0), queries.dim(1), keys.dim(0));
+    let queries = mx::transpose_axes(queries, &[1, 0, 2])?; // [H, L, D]
+    let weights = mx::expand_dims(&mx::transpose(weights)?, -1)?; // [H, L, 1]
+    let keys = mx::transpose(keys)?;
+    let n_together = (N_SCORES_MAX / (n_queries * n_keys).max(1)).clamp(1, n_heads);
+    let mut sum: Option<Array> = None;
+    for head in (0..n_heads).step_by(n_together as usize) {
+        let stop = (head + n_together).min(n_heads);
+        let some = |array: &Array| mx::slice(array, &[Cut { axis: 0, start: head, stop }]);
+        let products = mx::matmul(&some(&queries)?, &keys)?;
+        let zero = mx::cast(&mx::scalar(0.0), products.dtype())?;
+        let weighed = mx::multiply(&mx::maximum(&products, &zero)?, &some(&weights)?)?;
+        let part = mx::reshape(&mx::sum(&weighed, 0)?, &[n_queries, n_keys])?;
+        sum = Some(match sum {
+            Some(sum) => mx::add(&sum, &part)?,
+            None => part,
+        });
     }
+    sum.ok_or_else(|| mx::Error { what: "an indexer without heads".into() })
 }
 
 /// What one row's positions are scored by.

@@ -37,6 +37,8 @@ pub enum Scoring {
     SoftmaxOfPicked,
     /// Each by itself.
     Sigmoid,
+    /// Each by itself: `sqrt(log(1 + e^x))` (DeepSeek-AI 2026).
+    RootOfSoftplus,
 }
 
 /// Group-limited picking (DeepSeek-AI 2024): a group counts as much as its best, or its two best, experts.
@@ -79,12 +81,7 @@ impl Router {
     /// For `[T, hidden]`.
     pub fn pick(&self, x: &Array) -> Result<Picked> {
         let layout = &self.layout;
-        let logits = mx::cast(&self.gate.forward(x)?, Dtype::Float32)?;
-        let scores = match layout.scoring {
-            Scoring::Softmax => mx::softmax(&logits, -1)?,
-            Scoring::SoftmaxOfPicked => logits,
-            Scoring::Sigmoid => mx::sigmoid(&logits)?,
-        };
+        let scores = self.scores(x)?;
         let mut ranks = match &self.correction {
             Some(correction) => mx::add(&scores, &mx::cast(correction, Dtype::Float32)?)?,
             None => scores.clone(),
@@ -92,8 +89,28 @@ impl Router {
         if let Some(groups) = layout.groups.filter(|groups| groups.top < groups.n) {
             ranks = groups.limit(&ranks)?;
         }
-        let experts = top(&ranks, layout.top_k)?;
-        let mut weights = mx::take_along(&scores, &experts, -1)?;
+        self.weighed(&scores, top(&ranks, layout.top_k)?)
+    }
+
+    /// For `[T, hidden]`, experts `[T, K]` that something else picked.
+    pub fn weigh(&self, x: &Array, experts: &Array) -> Result<Picked> {
+        self.weighed(&self.scores(x)?, experts.clone())
+    }
+
+    /// `[T, E]`.
+    fn scores(&self, x: &Array) -> Result<Array> {
+        let logits = mx::cast(&self.gate.forward(x)?, Dtype::Float32)?;
+        match self.layout.scoring {
+            Scoring::Softmax => mx::softmax(&logits, -1),
+            Scoring::SoftmaxOfPicked => Ok(logits),
+            Scoring::Sigmoid => mx::sigmoid(&logits),
+            Scoring::RootOfSoftplus => mx::sqrt(&mx::logaddexp(&logits, &mx::scalar(0.0))?),
+        }
+    }
+
+    fn weighed(&self, scores: &Array, experts: Array) -> Result<Picked> {
+        let layout = &self.layout;
+        let mut weights = mx::take_along(scores, &experts, -1)?;
         if layout.scoring == Scoring::SoftmaxOfPicked {
             weights = mx::softmax(&weights, -1)?;
         }
