@@ -2,9 +2,15 @@
 
 mod ask;
 mod bench;
+mod cloud;
+mod connect;
+mod generate;
+mod import;
+mod info;
 mod inspect;
 mod keep;
 mod shelf;
+mod tools;
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -16,9 +22,15 @@ pub use bench::{
     BenchArgs, BenchCommand, CompareArgs, EngineArgs, OutputArgs, ParserArgs, SizeArgs, SuiteArg, SuitesArgs,
     TargetArgs,
 };
+pub use cloud::{CloudArgs, CloudDialectArg};
+pub use connect::{ConnectArgs, LaunchArgs, TargetModelArgs};
+pub use generate::GenerateArgs;
+pub use import::ImportArgs;
+pub use info::InfoArgs;
 pub use inspect::{ParseArgs, RenderArgs};
 pub use keep::KeepArgs;
 pub use shelf::{LsArgs, ModelsArgs, PullArgs, RmArgs, SearchArgs};
+pub use tools::McpArgs;
 
 use crate::size;
 
@@ -38,7 +50,7 @@ pub struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Serve a model over HTTP until Ctrl-C.
+    /// Serve a model, or the models that calls name, over HTTP until Ctrl-C.
     Serve(ServeArgs),
     /// Chat with a model in the terminal, or answer one prompt.
     Run(RunArgs),
@@ -60,6 +72,10 @@ pub enum Command {
     Ps(PsArgs),
     /// Unload a model of a running server, or stop the server.
     Stop(StopArgs),
+    /// Point another program, such as an editor or a coding agent, at a running server.
+    Connect(ConnectArgs),
+    /// Run another program against a running server, with settings of its own that are gone afterwards.
+    Launch(LaunchArgs),
     /// Look for what is wrong on this machine, and say what fixes it.
     Doctor(DoctorArgs),
     /// Make, list and remove API keys.
@@ -73,6 +89,17 @@ pub enum Command {
     Bench(BenchArgs),
     /// Show, clear or move the KV cache on disk.
     Cache(CacheArgs),
+    /// Write completions for shells and the manual pages into a folder.
+    #[command(hide = true)]
+    Generate(GenerateArgs),
+}
+
+impl Command {
+    /// Whether it may need MLX: the others work in a damaged app, too.
+    #[must_use]
+    pub fn computes(&self) -> bool {
+        matches!(self, Self::Serve(_) | Self::Run(_) | Self::Import(_) | Self::Bench(_))
+    }
 }
 
 /// How a model writes tool calls and reasoning, where its chat template does not tell.
@@ -101,6 +128,10 @@ pub struct ModelArgs {
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub max_rows: u16,
 
+    /// Most tokens of a sequence, prompt and answer together; what the model was made for by default.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(256..))]
+    pub max_context: Option<u32>,
+
     /// Keep KV in this many bits, so that more of it fits; costs speed and a little exactness.
     #[arg(long, value_enum, value_name = "BITS")]
     pub kv_bits: Option<KvBitsArg>,
@@ -117,6 +148,20 @@ pub struct ModelArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub draft: DraftArgs,
+}
+
+impl ModelArgs {
+    /// That model, held as usual.
+    pub fn named(model: &str) -> Self {
+        #[derive(Parser)]
+        struct Only {
+            #[command(flatten)]
+            model: ModelArgs,
+        }
+        let mut only = Only::parse_from(["tokbar", "-"]).model;
+        model.clone_into(&mut only.model);
+        only
+    }
 }
 
 /// Where drafts of the next tokens come from. Output is the same with and without, only faster.
@@ -172,6 +217,10 @@ pub enum PrecisionArg {
 
 /// Options of `serve`.
 #[derive(Debug, Args)]
+#[command(mut_arg("model", |model| model.required(false).default_value("").hide_default_value(true).help(
+    "A model folder, a .gguf file, or the id of a model on the Hugging Face Hub (org/name); without it models are loaded \
+     as calls name them"
+)))]
 pub struct ServeArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
@@ -220,6 +269,14 @@ pub struct ServeArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub keep: KeepArgs,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub cloud: CloudArgs,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub mcp: McpArgs,
 }
 
 /// Where the KV cache on disk is.
@@ -340,37 +397,4 @@ pub struct RunArgs {
     /// Sampling temperature; 0 is greedy.
     #[arg(long, value_name = "T", default_value_t = 0.7)]
     pub temperature: f32,
-}
-
-/// Options of `import`.
-#[derive(Debug, Args)]
-pub struct ImportArgs {
-    /// The GGUF file.
-    pub file: PathBuf,
-
-    /// Where the folder goes; beside the file by default.
-    pub folder: Option<PathBuf>,
-
-    /// Quantize weights that the file does not hold in a form MLX can take over, to this many bits.
-    #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u8).range(2..=8))]
-    pub quantize: Option<u8>,
-
-    /// Replace the folder if it is there.
-    #[arg(long)]
-    pub force: bool,
-}
-
-/// Options of `info`.
-#[derive(Debug, Args)]
-pub struct InfoArgs {
-    /// A model folder, a .gguf file, or the id of a model on the Hugging Face Hub (org/name).
-    pub model: String,
-
-    #[command(flatten)]
-    #[allow(missing_docs)]
-    pub format: FormatArgs,
-
-    /// Print JSON.
-    #[arg(long)]
-    pub json: bool,
 }

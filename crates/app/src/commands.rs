@@ -1,11 +1,14 @@
 //! One file per subcommand; each has a `run` that takes its options.
 
-mod bench;
+pub mod bench;
 mod cache;
-mod doctor;
+mod connect;
+pub mod doctor;
+mod generate;
 mod import;
 mod info;
 mod key;
+mod launch;
 mod ls;
 mod models;
 mod parse;
@@ -29,6 +32,9 @@ use crate::wiring;
 /// Whatever stopped it, in words for the person at the terminal.
 pub fn dispatch(cli: Cli) -> Result<()> {
     wiring::start_logging(cli.verbose);
+    if cli.command.computes() {
+        tokbar_models::use_those_of_the_app()?;
+    }
     match cli.command {
         Command::Serve(args) => serve::run(&args),
         Command::Run(args) => run::run(&args),
@@ -41,11 +47,14 @@ pub fn dispatch(cli: Cli) -> Result<()> {
         Command::Rm(args) => rm::run(&args),
         Command::Ps(args) => ps::run(&args),
         Command::Stop(args) => stop::run(&args),
+        Command::Connect(args) => connect::run(&args),
+        Command::Launch(args) => launch::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Key(command) => key::run(&command),
         Command::Parse(args) => parse::run(&args),
         Command::Render(args) => render::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Cache(args) => cache::run(&args),
+        Command::Generate(args) => generate::run(&args),
     }
 }

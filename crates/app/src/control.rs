@@ -36,21 +36,45 @@ pub fn marks() -> Result<PathBuf> {
     Ok(config_dir::place()?.join(RUNNING))
 }
 
-/// Where to ask: the address given, or those of all servers that run.
+/// A server that runs, and what opens it.
+#[derive(Clone, Debug)]
+pub struct Door {
+    /// Host and port.
+    pub address: String,
+    /// A key that manages it.
+    key: Option<String>,
+}
+
+/// Where to ask: the address given, or those of all servers that run. Without a key that was given, the key of the launch
+/// serves.
 ///
 /// # Errors
 /// When none runs.
-pub fn addresses(args: &AskArgs) -> Result<Vec<String>> {
-    if let Some(address) = &args.server {
-        return Ok(vec![address.trim_start_matches("http://").trim_end_matches('/').to_owned()]);
+pub fn doors(args: &AskArgs) -> Result<Vec<Door>> {
+    let mut doors: Vec<Door> = servers()?
+        .into_iter()
+        .map(|server| Door { address: reachable(&server.address), key: Some(server.token) })
+        .collect();
+    if let Some(server) = &args.server {
+        let address = server.trim_start_matches("http://").trim_end_matches('/').to_owned();
+        let port = |address: &str| address.rsplit(':').next().map(str::to_owned);
+        let is_it =
+            |door: &&Door| door.address == address || is_local(&address) && port(&door.address) == port(&address);
+        let key = doors.iter().find(is_it).and_then(|door| door.key.clone());
+        doors = vec![Door { address, key }];
     }
-    let addresses: Vec<String> = servers()?.into_iter().map(|server| reachable(&server.address)).collect();
-    if addresses.is_empty() {
+    if doors.is_empty() {
         bail!(
             "no server of yours runs on this machine; start one with `tokbar serve MODEL`, or name one with --server"
         );
     }
-    Ok(addresses)
+    doors.iter_mut().for_each(|door| door.key = args.api_key.clone().or(door.key.take()).filter(|key| !key.is_empty()));
+    Ok(doors)
+}
+
+/// Whether an address names this machine.
+fn is_local(address: &str) -> bool {
+    address.starts_with("localhost:") || address.starts_with("127.0.0.1:")
 }
 
 /// An address that listens everywhere is reached here.
@@ -63,28 +87,44 @@ fn reachable(address: &str) -> String {
     }
 }
 
-/// What a server answers to a question.
+/// What a server answers to its manager's question.
 ///
 /// # Errors
 /// When it is not there, refuses, or is no server of ours.
-pub fn get(address: &str, path: &str, args: &AskArgs) -> Result<Value> {
-    let mut request = agent(PATIENCE).get(format!("http://{address}{path}"));
-    if let Some(key) = &args.api_key {
-        request = request.header("Authorization", format!("Bearer {key}"));
-    }
-    read(address, request.call())
+pub fn get(door: &Door, path: &str) -> Result<Value> {
+    fetch(door, &format!("/control/v1{path}"))
 }
 
-/// What a server answers to a wish.
+/// What a server answers at a path of any dialect.
 ///
 /// # Errors
 /// As [`get`].
-pub fn post(address: &str, path: &str, body: &Value, args: &AskArgs) -> Result<Value> {
-    let mut request = agent(PATIENCE_CHANGE).post(format!("http://{address}{path}"));
-    if let Some(key) = &args.api_key {
+pub fn fetch(door: &Door, path: &str) -> Result<Value> {
+    let mut request = agent(PATIENCE).get(format!("http://{}{path}", door.address));
+    if let Some(key) = &door.key {
         request = request.header("Authorization", format!("Bearer {key}"));
     }
-    read(address, request.header("Content-Type", "application/json").send(body.to_string()))
+    read(&door.address, request.call())
+}
+
+/// What a server answers to its manager's wish.
+///
+/// # Errors
+/// As [`get`].
+pub fn post(door: &Door, path: &str, body: &Value) -> Result<Value> {
+    send(door, &format!("/control/v1{path}"), body)
+}
+
+/// What a server answers to what is sent to a path of any dialect.
+///
+/// # Errors
+/// As [`get`].
+pub fn send(door: &Door, path: &str, body: &Value) -> Result<Value> {
+    let mut request = agent(PATIENCE_CHANGE).post(format!("http://{}{path}", door.address));
+    if let Some(key) = &door.key {
+        request = request.header("Authorization", format!("Bearer {key}"));
+    }
+    read(&door.address, request.header("Content-Type", "application/json").send(body.to_string()))
 }
 
 /// No proxy: the server is on this machine, or named by its address.

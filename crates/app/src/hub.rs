@@ -1,6 +1,5 @@
 //! The Hugging Face Hub as this user reaches it: cache, address, mirrors, token, and the switch against any network.
 
-use std::env;
 use std::fs::File;
 use std::io::Read;
 use std::ops::ControlFlow;
@@ -9,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use directories::BaseDirs;
-use tokbar_hub::download::{self, DownloadOptions, Pace, Progress};
+use tokbar_hub::download::{self, DownloadError, DownloadOptions, Pace, Progress};
 use tokbar_hub::resolve::cache_dir;
 
 use crate::power::{Wakefulness, Work};
-use crate::{power, progress};
+use crate::{environment, power, progress};
 
 /// A token is short.
 const N_TOKEN_BYTES_MAX: u64 = 4096;
@@ -31,12 +30,12 @@ pub struct Shown {
 
 /// The cache of this user, if they have a home.
 pub fn cache() -> Option<PathBuf> {
-    cache_dir(env::var_os("HF_HUB_CACHE"), env::var_os("HF_HOME"), home())
+    cache_dir(environment::var_os("HF_HUB_CACHE"), environment::var_os("HF_HOME"), home())
 }
 
 /// Hugging Face's own switch against any use of the network.
 pub fn is_offline() -> bool {
-    let value = env::var("HF_HUB_OFFLINE").unwrap_or_default().to_ascii_lowercase();
+    let value = environment::var("HF_HUB_OFFLINE").unwrap_or_default().to_ascii_lowercase();
     matches!(value.as_str(), "1" | "on" | "true" | "yes")
 }
 
@@ -67,11 +66,15 @@ pub fn check_online(what: &str) -> Result<()> {
     Ok(())
 }
 
-/// Downloads the model `id`; `shown` hears of it after every piece.
+/// Downloads the model `id`; `shown` hears of it after every piece, and may break off.
 ///
 /// # Errors
 /// When the download fails; what has come stays, and the next call goes on.
-pub fn pull(id: &str, options: &DownloadOptions, shown: &mut dyn FnMut(Shown)) -> Result<PathBuf> {
+pub fn pull(
+    id: &str,
+    options: &DownloadOptions,
+    shown: &mut dyn FnMut(Shown) -> ControlFlow<()>,
+) -> Result<PathBuf, DownloadError> {
     tracing::info!(id, endpoint = options.endpoint, "downloading");
     let (start, mut pace) = (Instant::now(), Pace::default());
     let mut wakefulness = Wakefulness::new(power::assertion());
@@ -79,8 +82,7 @@ pub fn pull(id: &str, options: &DownloadOptions, shown: &mut dyn FnMut(Shown)) -
     let dir = download::download(id, options, &mut |progress| {
         pace.observe(start.elapsed(), progress.n_bytes_done);
         let n_left = progress.n_bytes.saturating_sub(progress.n_bytes_done);
-        shown(Shown { progress, bytes_per_s: pace.bytes_per_s(), left: pace.left(n_left) });
-        ControlFlow::Continue(())
+        shown(Shown { progress, bytes_per_s: pace.bytes_per_s(), left: pace.left(n_left) })
     })?;
     Ok(dir)
 }
@@ -91,9 +93,12 @@ pub fn pull(id: &str, options: &DownloadOptions, shown: &mut dyn FnMut(Shown)) -
 /// As [`pull`].
 pub fn pull_with_bar(id: &str, options: &DownloadOptions) -> Result<PathBuf> {
     let bar = progress::download();
-    let pulled = pull(id, options, &mut |shown| progress::show_download(&bar, &shown));
+    let pulled = pull(id, options, &mut |shown| {
+        progress::show_download(&bar, &shown);
+        ControlFlow::Continue(())
+    });
     bar.finish_and_clear();
-    pulled
+    Ok(pulled?)
 }
 
 /// `HF_TOKEN`, or what the Hub's own command line keeps.
@@ -119,5 +124,5 @@ fn home() -> Option<PathBuf> {
 }
 
 fn given(name: &str) -> Option<String> {
-    env::var(name).ok().filter(|value| !value.trim().is_empty())
+    environment::var(name)
 }

@@ -1,10 +1,8 @@
 //! The file of API keys: names, scopes and hashes, readable by this user only. Secrets are shown once and kept nowhere.
 
-use std::fs;
-use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
@@ -12,10 +10,8 @@ use ring::rand::{SecureRandom, SystemRandom};
 use serde::{Deserialize, Serialize};
 use tokbar_server::{Key, KeyScope, Keys, sha256_hex};
 
-use crate::config_dir;
+use crate::{config_dir, json_file};
 
-/// A file with more is not ours.
-const N_BYTES_MAX: u64 = 1 << 20;
 const N_NAME_MAX: usize = 64;
 
 /// One key.
@@ -44,17 +40,9 @@ pub fn place() -> Result<PathBuf> {
 /// # Errors
 /// When the file cannot be read or is damaged: a server must not open for less than it was closed for.
 pub fn read(path: &Path) -> Result<Vec<Entry>> {
-    let file = match fs::File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
-    };
-    let mut text = Vec::new();
-    file.take(N_BYTES_MAX).read_to_end(&mut text).with_context(|| format!("cannot read {}", path.display()))?;
-    let damaged = || format!("{} is damaged; delete it and make new keys with `tokbar key add`", path.display());
-    let entries: Vec<Entry> = serde_json::from_slice(&text).with_context(damaged)?;
+    let entries: Vec<Entry> = json_file::read(path)?.unwrap_or_default();
     if entries.iter().any(|entry| entry.key().is_none()) {
-        bail!(damaged());
+        bail!("{} is damaged; delete it and make new keys with `tokbar key add`", path.display());
     }
     Ok(entries)
 }
@@ -77,14 +65,22 @@ pub fn add(path: &Path, name: &str, scope: KeyScope) -> Result<String> {
     if entries.iter().any(|entry| entry.name == name) {
         bail!("there is a key named {name:?} already; choose another name, or remove it first");
     }
-    let mut random = [0; 32];
-    SystemRandom::new().fill(&mut random).map_err(|_| anyhow!("the system gives no random numbers"))?;
-    let secret = format!("tk-{}", URL_SAFE_NO_PAD.encode(random));
+    let secret = secret()?;
     let sha256 = sha256_hex(secret.as_bytes());
     let scope = scope.as_str().to_owned();
     entries.push(Entry { name: name.to_owned(), scope, sha256, created: Timestamp::now().to_string() });
-    write(path, &entries)?;
+    json_file::write(path, &entries)?;
     Ok(secret)
+}
+
+/// A secret that nobody can guess.
+///
+/// # Errors
+/// When the system gives no random numbers.
+pub fn secret() -> Result<String> {
+    let mut random = [0; 32];
+    SystemRandom::new().fill(&mut random).map_err(|_| anyhow!("the system gives no random numbers"))?;
+    Ok(format!("tk-{}", URL_SAFE_NO_PAD.encode(random)))
 }
 
 /// Removes a key.
@@ -99,20 +95,7 @@ pub fn remove(path: &Path, name: &str) -> Result<()> {
         let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
         bail!("there is no key named {name:?}; the keys are: {}", names.join(", "));
     }
-    write(path, &entries)
-}
-
-/// Replaces the file in one step, readable by this user only.
-fn write(path: &Path, entries: &[Entry]) -> Result<()> {
-    let dir = path.parent().context("the file of keys has no folder")?;
-    fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
-    let wrong = || format!("cannot write {}", path.display());
-    // A temporary file is readable by its owner only.
-    let mut file = tempfile::NamedTempFile::new_in(dir).with_context(wrong)?;
-    file.write_all(&serde_json::to_vec_pretty(entries)?).with_context(wrong)?;
-    file.as_file().sync_all().with_context(wrong)?;
-    file.persist(path).map_err(|error| error.error).with_context(wrong)?;
-    Ok(())
+    json_file::write(path, &entries)
 }
 
 impl Entry {

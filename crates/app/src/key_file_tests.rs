@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
+use std::fs;
+
 use super::*;
 
 #[test]

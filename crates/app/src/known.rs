@@ -30,6 +30,11 @@ pub fn can_run(entry: &Entry) -> bool {
     entry.subfolder.is_none() && entry.family.as_deref().is_some_and(tokbar_models::is_known)
 }
 
+/// The name that people use for it.
+pub fn short(entry: &Entry) -> &str {
+    entry.aliases.first().unwrap_or(&entry.name)
+}
+
 /// What is meant by a short name: the id of a repository. `None` where it is no short name.
 ///
 /// # Errors

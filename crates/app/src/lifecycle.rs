@@ -12,6 +12,6 @@ mod safe;
 mod worker;
 
 pub use keeper::{Keeper, KeeperOptions};
-pub use load::{Loaded, demand, detection, load, load_keeping};
+pub use load::{Loaded, Watch, demand, detection, load, load_watched};
 pub use resident::Recipe;
 pub use safe::after_unclean_end;

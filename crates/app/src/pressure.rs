@@ -10,20 +10,7 @@ mod mac;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::Serialize;
-
-/// What the system says, as macOS names it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Level {
-    /// There is enough.
-    #[default]
-    Normal,
-    /// Other programs are being pushed out.
-    Warning,
-    /// Programs are about to be killed.
-    Critical,
-}
+pub use tokbar_server::Level;
 
 /// Where the level comes from.
 pub trait Source: Send {

@@ -1,18 +1,12 @@
 //! The models on this machine, and the folders that this user added to the usual places.
 
-use std::env;
-use std::fs::{self, File};
-use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use directories::BaseDirs;
 use tokbar_hub::scan::{Environment, Model, Owner, Place, Shelf, scan, usual_places};
 
-use crate::config_dir;
-
-/// A file with more is not ours.
-const N_BYTES_MAX: u64 = 1 << 20;
+use crate::{config_dir, environment, json_file};
 
 /// Everything in all places.
 ///
@@ -29,9 +23,9 @@ pub fn shelves() -> Result<Vec<Shelf>> {
 pub fn places() -> Result<Vec<Place>> {
     let environment = Environment {
         home: BaseDirs::new().map(|dirs| dirs.home_dir().to_owned()),
-        hf_hub_cache: env::var_os("HF_HUB_CACHE"),
-        hf_home: env::var_os("HF_HOME"),
-        ollama_models: env::var_os("OLLAMA_MODELS"),
+        hf_hub_cache: environment::var_os("HF_HUB_CACHE"),
+        hf_home: environment::var_os("HF_HOME"),
+        ollama_models: environment::var_os("OLLAMA_MODELS"),
         added: added(&list()?)?,
     };
     Ok(usual_places(&environment))
@@ -66,7 +60,7 @@ pub fn add(dir: &Path) -> Result<()> {
     let mut dirs = added(&path)?;
     if !dirs.contains(&dir) {
         dirs.push(dir);
-        write(&path, &dirs)?;
+        json_file::write(&path, &dirs)?;
     }
     Ok(())
 }
@@ -84,7 +78,7 @@ pub fn forget(dir: &Path) -> Result<()> {
     if dirs.len() == n_before {
         bail!("{} was not added; `tokbar ls` shows the folders that were", dir.display());
     }
-    write(&path, &dirs)
+    json_file::write(&path, &dirs)
 }
 
 fn list() -> Result<PathBuf> {
@@ -92,23 +86,5 @@ fn list() -> Result<PathBuf> {
 }
 
 fn added(path: &Path) -> Result<Vec<PathBuf>> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
-    };
-    let mut text = Vec::new();
-    file.take(N_BYTES_MAX).read_to_end(&mut text).with_context(|| format!("cannot read {}", path.display()))?;
-    let damaged = || format!("{} is damaged; delete it and add the folders with `tokbar ls --add`", path.display());
-    serde_json::from_slice(&text).with_context(damaged)
-}
-
-fn write(path: &Path, dirs: &[PathBuf]) -> Result<()> {
-    let folder = path.parent().context("the list of folders has no folder")?;
-    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let wrong = || format!("cannot write {}", path.display());
-    let mut file = tempfile::NamedTempFile::new_in(folder).with_context(wrong)?;
-    file.write_all(&serde_json::to_vec_pretty(dirs)?).with_context(wrong)?;
-    file.persist(path).map_err(|error| error.error).with_context(wrong)?;
-    Ok(())
+    Ok(json_file::read(path)?.unwrap_or_default())
 }

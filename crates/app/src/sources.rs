@@ -50,13 +50,14 @@ pub fn folder_here(model: &str) -> Result<PathBuf> {
 }
 
 /// What to load for a name that a call gives: an id of the Hugging Face cache or a path. `None` when no model of that name
-/// is whole on this machine; paths are no names.
+/// is whole on this machine. Paths are names only where a model was found.
 pub fn known_here(name: &str) -> Option<String> {
     let repository = known::repository(name).ok().flatten();
     let name = repository.as_deref().unwrap_or(name);
     let shelves = shelf::shelves().ok()?;
     let models = shelves.iter().flat_map(|shelf| &shelf.models);
-    let mut ready = models.filter(|model| model.name == name && model.condition == Condition::Ready);
+    let mut ready = models
+        .filter(|model| (model.name == name || model.path == Path::new(name)) && model.condition == Condition::Ready);
     let model = ready.next()?;
     let is_cached = model.owner == Owner::HuggingFace && model.form == Form::Safetensors;
     Some(if is_cached { model.name.clone() } else { model.path.to_string_lossy().into_owned() })
@@ -109,11 +110,25 @@ pub fn import(
     go_on: &mut dyn FnMut() -> ControlFlow<()>,
 ) -> Result<ImportReport> {
     let bar = progress::bytes("Importing");
-    let report = gguf::import(file, folder, options, &mut |now| {
-        progress::show(&bar, now.n_bytes_done, now.n_bytes);
+    let report = import_watched(file, folder, options, &mut |n_done, n_bytes| {
+        progress::show(&bar, n_done, n_bytes);
         go_on()
     });
     bar.finish_and_clear();
+    report
+}
+
+/// The same without a bar; `watch` hears of the bytes done and of all bytes.
+///
+/// # Errors
+/// As [`import`].
+pub fn import_watched(
+    file: &Path,
+    folder: &Path,
+    options: &ImportOptions,
+    watch: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+) -> Result<ImportReport> {
+    let report = gguf::import(file, folder, options, &mut |now| watch(now.n_bytes_done, now.n_bytes));
     report.with_context(|| format!("cannot import {}", file.display()))
 }
 

@@ -1,11 +1,25 @@
 //! Logging, the async runtime and stop signals.
 
 use std::future::Future;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer};
 
-/// Logs to standard error; `TOKBAR_LOG` overrides what `-v` asks for.
+use crate::environment::LoginShell;
+use crate::logbook::{self, ToBook};
+
+/// Longest wait for a login shell, and most that it may say.
+const SHELL_PATIENCE: Duration = Duration::from_secs(5);
+const N_SHELL_BYTES_MAX: u64 = 1 << 20;
+
+/// What the log in memory keeps.
+const KEPT: &str = "warn,tokbar=debug,tokbar_app=debug,tokbar_server=debug,tokbar_engine=info,tokbar_hub=info";
+
+/// Logs to standard error, and into memory; `TOKBAR_LOG` overrides what `-v` asks for.
 pub fn start_logging(verbosity: u8) {
     let level = match verbosity {
         0 => "warn,tokbar=info,tokbar_app=info",
@@ -13,7 +27,9 @@ pub fn start_logging(verbosity: u8) {
         _ => "debug",
     };
     let filter = EnvFilter::try_from_env("TOKBAR_LOG").unwrap_or_else(|_| EnvFilter::new(level));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false).init();
+    let shown = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false).with_filter(filter);
+    let kept = ToBook(logbook::book()).with_filter(EnvFilter::new(KEPT));
+    tracing_subscriber::registry().with(shown).with(kept).init();
 }
 
 /// Runs `work` on a runtime with all its threads joined at the end.
@@ -70,6 +86,17 @@ pub fn stop_signal(n: usize) -> Result<impl Future<Output = ()>> {
     })
 }
 
+/// Runs a program of the terminal to its end. Ctrl-C is its business meanwhile, not ours.
+///
+/// # Errors
+/// When it cannot be started.
+pub fn run_program(command: std::process::Command) -> Result<std::process::ExitStatus> {
+    block_on(async {
+        let _caught = stop_signal(usize::MAX)?;
+        Ok(tokio::process::Command::from(command).status().await?)
+    })
+}
+
 /// Starts what keeps a Mac from falling asleep by itself until it is killed or this program ends.
 ///
 /// # Errors
@@ -78,4 +105,40 @@ pub fn stop_signal(n: usize) -> Result<impl Future<Output = ()>> {
 pub fn start_caffeinate() -> std::io::Result<std::process::Child> {
     let pid = std::process::id().to_string();
     std::process::Command::new("/usr/bin/caffeinate").args(["-i", "-w", &pid]).spawn()
+}
+
+/// This user's own shell, as a login starts it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct UserShell;
+
+impl LoginShell for UserShell {
+    fn variables(&self) -> Option<String> {
+        use std::io::Read;
+        let shell = std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into());
+        let mut command = std::process::Command::new(shell);
+        command.args(["-l", "-c", "env"]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().ok()?;
+        let mut out = child.stdout.take()?;
+        // A pipe holds what an environment usually is; a shell that writes more, or hangs, is not waited for.
+        let start = Instant::now();
+        let ended = loop {
+            match child.try_wait() {
+                Ok(Some(status)) => break status.success(),
+                Ok(None) if start.elapsed() < SHELL_PATIENCE => std::thread::park_timeout(Duration::from_millis(10)),
+                _ => break false,
+            }
+        };
+        if !ended {
+            // It may have ended in between.
+            child
+                .kill()
+                .and_then(|()| child.wait())
+                .inspect_err(|error| tracing::debug!(%error, "a shell stays"))
+                .ok()?;
+            return None;
+        }
+        let mut lines = Vec::new();
+        (&mut out).take(N_SHELL_BYTES_MAX).read_to_end(&mut lines).ok()?;
+        Some(String::from_utf8_lossy(&lines).into_owned())
+    }
 }

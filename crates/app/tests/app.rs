@@ -2,16 +2,28 @@
 
 #[path = "app/bench.rs"]
 mod bench;
+#[path = "app/bundle.rs"]
+mod bundle;
 #[path = "app/cache.rs"]
 mod cache;
 #[path = "app/cli.rs"]
 mod cli;
+#[path = "app/cloud.rs"]
+mod cloud;
+#[path = "app/connect.rs"]
+mod connect;
 #[path = "app/constrained.rs"]
 mod constrained;
+#[path = "app/control.rs"]
+mod control;
 #[path = "app/download.rs"]
 mod download;
 #[path = "app/families.rs"]
 mod families;
+#[path = "app/faults.rs"]
+mod faults;
+#[path = "app/fuzzed.rs"]
+mod fuzzed;
 #[path = "app/hostile.rs"]
 mod hostile;
 #[path = "app/http.rs"]
@@ -22,6 +34,10 @@ mod lifecycle;
 #[allow(clippy::unwrap_used, dead_code)]
 #[path = "../../hub/tests/hub/loopback.rs"]
 mod loopback;
+#[path = "app/mcp.rs"]
+mod mcp;
+#[path = "app/proxies.rs"]
+mod proxies;
 #[path = "app/pull.rs"]
 mod pull;
 #[path = "app/reference.rs"]

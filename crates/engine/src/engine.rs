@@ -6,7 +6,7 @@ use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use crate::hold::Hold;
 use crate::outputs::{Bell, Command, N_OUTPUTS_MAX, Shared, Submission};
@@ -32,6 +32,8 @@ pub struct EngineOptions {
     pub token_budget: usize,
     /// Most sequences that hold a KV cache at once.
     pub n_rows_max: usize,
+    /// Most tokens of a sequence; `None` = what the model was made for.
+    pub n_context_max: Option<usize>,
     /// Most sequences that wait for a place.
     pub n_waiting_max: usize,
     /// Most bytes of all KV caches together: running sequences, kept blocks and snapshots. `None` = half of what the device
@@ -54,6 +56,7 @@ impl Default for EngineOptions {
         Self {
             token_budget: 512,
             n_rows_max: 32,
+            n_context_max: None,
             n_waiting_max: 256,
             kv_budget_bytes: None,
             n_block: 64,
@@ -253,6 +256,13 @@ impl Engine {
             return Err(stopped(bell.shared.stopped.get().unwrap_or(&FinishReason::Cancelled)));
         }
         Ok(outputs)
+    }
+
+    /// Tokens at the beginning of a prompt that kept blocks in memory spare computing; 0 when the engine is too busy to say.
+    pub async fn n_kept(&self, prompt: Vec<TokenId>) -> usize {
+        let (reply, answer) = oneshot::channel();
+        let sent = self.inner.bell.commands.try_send(Command::Probe(prompt, reply));
+        if sent.is_ok() { answer.await.unwrap_or(0) } else { 0 }
     }
 
     /// What the engine does and has done, as of the last step.

@@ -21,6 +21,7 @@ mod expected;
 mod kept;
 mod late;
 mod probe;
+mod script;
 mod state;
 
 use check::n_input;
@@ -28,6 +29,7 @@ pub use expected::{expected_prompt_scores, expected_tokens};
 use kept::{KeptSnapshot, Shelf};
 use late::Flight;
 pub use probe::{Probe, Seen};
+pub use script::{Reply, Script};
 use state::{Digest, Position};
 
 /// How a fake backend behaves.
@@ -37,6 +39,8 @@ pub struct FakeOptions {
     pub info: ModelInfo,
     /// Answers every prompt with these tokens and then EOS, in place of hashes.
     pub reply: Option<Vec<TokenId>>,
+    /// Answers prompts that it knows in place of `reply`.
+    pub script: Option<Script>,
     /// Positions that fit, kept ones included; a step beyond them is out of memory.
     pub n_tokens_max: Option<usize>,
     /// What goes wrong.
@@ -56,7 +60,7 @@ impl Default for FakeOptions {
             n_drafts_max: 32,
             ..ModelInfo::default()
         };
-        Self { info, reply: None, n_tokens_max: None, faults: Vec::new(), drafter_percent: 0 }
+        Self { info, reply: None, script: None, n_tokens_max: None, faults: Vec::new(), drafter_percent: 0 }
     }
 }
 
@@ -110,6 +114,8 @@ pub struct FakeBackend {
 struct Stored {
     sampling: Arc<SamplingOptions>,
     n_prompt: usize,
+    /// What it answers, in place of hashes.
+    reply: Option<Arc<[TokenId]>>,
     /// Tokens that the penalties have counted, those of the prompt included.
     n_counted: usize,
     positions: Vec<Arc<Position>>,
@@ -221,6 +227,7 @@ impl Backend for FakeBackend {
         let stored = Stored {
             sampling: Arc::clone(&opening.sampling),
             n_prompt: opening.prompt.len(),
+            reply: self.options.reply_to(opening.prompt.as_ref()),
             n_counted: opening.prompt.len() + opening.output.len(),
             positions,
             digest,
@@ -358,21 +365,11 @@ impl Drop for FakeBackend {
     }
 }
 
-impl FakeOptions {
-    /// What comes after `n_output` tokens of output.
-    fn token(&self, digest: &Digest, sampling: &SamplingOptions, draw: &Draw, n_output: usize) -> TokenId {
-        match &self.reply {
-            Some(reply) => reply.get(n_output).copied().unwrap_or(self.info.eos.first().copied().unwrap_or(0)),
-            None => digest.next_token(sampling, draw, self.info.n_vocab),
-        }
-    }
-}
-
 impl Stored {
     fn sample(&mut self, options: &FakeOptions, draw: &Draw) -> TokenScore {
         let n_vocab = options.info.n_vocab;
-        let token =
-            options.token(&self.digest, &self.sampling, draw, self.positions.len().saturating_sub(self.n_prompt));
+        let written = (self.positions.len().saturating_sub(self.n_prompt), self.reply.as_deref());
+        let token = options.token(&self.digest, &self.sampling, draw, written);
         self.sampled = Some(token);
         let score = self.digest.score(token, &self.sampling, n_vocab);
         self.count(self.positions.len(), token);

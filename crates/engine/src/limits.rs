@@ -9,6 +9,7 @@ const N_KV_GROWTH: usize = 256;
 /// Facts of the model and bounds of the scheduler, under the KV budget.
 pub(crate) fn bounds(info: &ModelInfo, options: &EngineOptions) -> Result<(ModelInfo, Limits), StartError> {
     let mut info = info.clone();
+    info.n_context = options.n_context_max.map_or(info.n_context, |most| info.n_context.min(most));
     if let Some(n_tokens) = options.n_budget_tokens(&info)? {
         info.n_context = info.n_context.min(n_tokens);
     }

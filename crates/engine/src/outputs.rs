@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use crate::draft::N_DRAFT_MAX;
 use crate::hold::Hold;
-use crate::{FinishReason, Output, Request, SequenceId, Stats, Usage};
+use crate::{FinishReason, Output, Request, SequenceId, Stats, TokenId, Usage};
 
 /// Outputs kept for a receiver that does not read; then its sequence pauses.
 pub(crate) const N_OUTPUTS_MAX: usize = 64 + N_DRAFT_MAX;
@@ -16,6 +16,8 @@ pub(crate) const N_OUTPUTS_MAX: usize = 64 + N_DRAFT_MAX;
 /// What handles tell the worker.
 pub(crate) enum Command {
     Submit(Box<Submission>),
+    /// How much of a prompt is kept.
+    Probe(Vec<TokenId>, oneshot::Sender<usize>),
     /// A receiver read or went away: look at them all.
     Look,
     Stop,

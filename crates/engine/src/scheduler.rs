@@ -15,7 +15,7 @@ use crate::prefix_tree::PrefixTree;
 use crate::sequence::{Leave, Sequence, Standing};
 use crate::speculation::Speculator;
 use crate::throttle::Throttle;
-use crate::{FinishReason, ModelInfo, Opening, Output, Request, SequenceId, StepError, StepOutput, Terms};
+use crate::{FinishReason, ModelInfo, Opening, Output, Request, SequenceId, StepError, StepOutput, Terms, TokenId};
 
 mod admission;
 mod adoption;
@@ -221,6 +221,11 @@ impl Scheduler {
     /// Whether no sequence runs.
     pub(crate) fn is_idle(&self) -> bool {
         self.sequences.values().all(|s| s.standing == Standing::Waiting)
+    }
+
+    /// Positions at the beginning of a prompt that kept blocks hold.
+    pub(crate) fn n_kept(&self, prompt: &[TokenId]) -> usize {
+        self.tree.find(prompt).n_tokens
     }
 
     pub(crate) fn tally(&self) -> Tally {

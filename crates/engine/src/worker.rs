@@ -181,6 +181,11 @@ impl Worker {
                     self.senders.insert(submission.id, submission.sender);
                     self.scheduler.add(submission.id, submission.request);
                 }
+                Ok(Command::Probe(prompt, reply)) => {
+                    if reply.send(self.scheduler.n_kept(&prompt)).is_err() {
+                        tracing::trace!("nobody waits for the probe");
+                    }
+                }
                 Ok(Command::Look) => self.shared.answer_bell(),
                 Ok(Command::Stop) | Err(TryRecvError::Disconnected) => return Next::Stop,
                 Err(TryRecvError::Empty) => return Next::Step,

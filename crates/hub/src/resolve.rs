@@ -84,7 +84,7 @@ fn is_gguf(path: &Path) -> bool {
 }
 
 /// Whether `model` can be a Hub id: `owner/name` of letters, digits, `-`, `_` and `.`, so that it stays inside the cache.
-pub(crate) fn is_id(model: &str) -> bool {
+pub fn is_id(model: &str) -> bool {
     let is_part = |part: &str| {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         !part.is_empty() && part.chars().all(plain) && !part.starts_with(['.', '-']) && !part.contains("--")

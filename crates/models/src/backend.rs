@@ -12,6 +12,8 @@ use tokbar_engine::{
 };
 
 use crate::cache::bytes::Owner;
+use crate::cache::slab;
+use crate::cache::slabs::Slabs;
 use crate::cache::template::Template;
 use crate::cache::{Layout, SequenceCache};
 use crate::cut::n_tokens;
@@ -57,6 +59,7 @@ pub struct MlxBackend {
     template: Template,
     sequences: HashMap<SequenceId, Sequence>,
     kept: KeptState,
+    slabs: Slabs,
     in_flight: VecDeque<Flight>,
 }
 
@@ -91,6 +94,7 @@ impl MlxBackend {
             n_pass_max: if loaded.device == Device::Cpu { N_PASS_CPU } else { usize::MAX },
             sequences: HashMap::new(),
             kept: KeptState::default(),
+            slabs: Slabs::default(),
             in_flight: VecDeque::new(),
         };
         backend.probe(dir)?;
@@ -166,8 +170,15 @@ impl Backend for MlxBackend {
         self.check(step)?;
         // Taken out of the map for the time of the pass, which borrows them all at once.
         let mut sequences: Vec<_> = step.rows.iter().filter_map(|row| self.sequences.remove(&row.sequence)).collect();
+        let rows = sequences.iter_mut().zip(&step.rows).map(|(sequence, row)| (&mut sequence.cache, n_tokens(row)));
+        let arranged = self.slabs.arrange(rows);
         let saved: Vec<_> = sequences.iter().map(Sequence::save).collect();
-        let flight = self.build(step, &mut sequences);
+        let slabs = self.slabs.save();
+        let flight = arranged.and_then(|()| self.build(step, &mut sequences));
+        match &flight {
+            Ok(_) => drop(slabs),
+            Err(_) => slabs.into_iter().for_each(slab::Saved::restore),
+        }
         for ((row, mut sequence), saved) in step.rows.iter().zip(sequences).zip(saved) {
             if flight.is_err() {
                 sequence.restore(saved);
@@ -223,7 +234,7 @@ impl Backend for MlxBackend {
             kept::shrink(runs);
         }
         if self.sequences.is_empty()
-            && let Err(error) = mx::clear_cache()
+            && let Err(error) = self.slabs.tidy().and_then(|()| mx::clear_cache())
         {
             tracing::warn!(error = error.what, "the allocator kept its cache");
         }
@@ -312,6 +323,9 @@ impl MlxBackend {
             let sequence = self.sequences.get(&id).ok_or_else(|| mismatch(id, "is not open"))?;
             if !seen.insert(id) {
                 return Err(mismatch(id, "has two rows"));
+            }
+            if sequence.cache.written().any(|run| run.is_lost()) {
+                return Err(mismatch(id, "lost its keys and values with a step that failed"));
             }
             let n_positions = sequence.cache.n_positions();
             if row.start != n_positions {

@@ -5,54 +5,24 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use crate::mx::{self, Array, Cut, Result};
-use crate::{LoadError, LoadResult};
 
 pub mod bytes;
 pub mod join;
+mod layout;
 pub mod rotating;
 pub mod run;
+pub mod slab;
+pub mod slabs;
 pub mod snapshot;
 pub mod state;
 pub mod template;
 
+use layout::Seat;
+pub use layout::{CacheKind, KvQuantization, Lane, Layout};
 use rotating::Rotating;
 pub use run::Stored;
 use run::{Format, Piece, State, Tail};
 use state::StateCache;
-
-/// What a layer remembers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CacheKind {
-    /// KV of every position.
-    Full,
-    /// KV of the last positions.
-    Rotating {
-        /// Positions a query sees, itself included.
-        window: usize,
-    },
-    /// Arrays of a fixed size.
-    State,
-}
-
-/// Packed KV from a position on. What comes before stays as computed, so that a position's KV does not depend on how long
-/// its sequence becomes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KvQuantization {
-    /// 4 or 8.
-    pub bits: i32,
-    /// First position that is packed.
-    pub min_length: usize,
-}
-
-/// The layers of a model.
-#[derive(Debug)]
-pub struct Layout {
-    kinds: Vec<CacheKind>,
-    /// Per layer, its index among those of its run.
-    full_idx: Vec<usize>,
-    n_full: usize,
-    quantization: Option<KvQuantization>,
-}
 
 /// Consecutive positions of a layer as attention reads them.
 pub struct Stretch {
@@ -92,16 +62,10 @@ pub struct SequenceCache {
     pieces: Vec<Piece>,
     /// Runs of its own, after the pieces.
     tails: Vec<Tail>,
-    own: Vec<Own>,
+    /// One a window.
+    windows: Vec<Rotating>,
+    states: Vec<StateCache>,
     n_positions: usize,
-}
-
-/// A layer's memory beside the runs.
-#[derive(Clone)]
-enum Own {
-    Full,
-    Rotating(Rotating),
-    State(StateCache),
 }
 
 /// For undoing a step that could not be built.
@@ -109,72 +73,16 @@ pub struct Saved {
     n_positions: usize,
     n_tails: usize,
     last: Option<State>,
-    own: Vec<Own>,
-}
-
-impl KvQuantization {
-    /// Refuses what cannot be packed.
-    ///
-    /// # Errors
-    /// Names the number that is wrong.
-    pub fn check(self, mut head_dims: impl Iterator<Item = usize>) -> LoadResult<()> {
-        if ![4, 8].contains(&self.bits) {
-            return Err(LoadError::KvQuantization { detail: format!("{} bits; it can have 4 or 8", self.bits) });
-        }
-        match head_dims.find(|dim| !dim.is_multiple_of(run::GROUP_SIZE)) {
-            Some(dim) => {
-                let detail = format!("heads of {dim} elements, which do not split into groups of {}", run::GROUP_SIZE);
-                Err(LoadError::KvQuantization { detail })
-            }
-            None => Ok(()),
-        }
-    }
-}
-
-impl Layout {
-    /// Layers of these kinds.
-    pub fn new(kinds: &[CacheKind], quantization: Option<KvQuantization>) -> Rc<Self> {
-        let mut n_full = 0;
-        let full_idx = kinds.iter().map(|kind| {
-            n_full += usize::from(*kind == CacheKind::Full);
-            n_full.saturating_sub(1)
-        });
-        let full_idx = full_idx.collect();
-        Rc::new(Self { kinds: kinds.to_vec(), full_idx, n_full, quantization })
-    }
-
-    /// How many layers keep every position.
-    pub fn n_full(&self) -> usize {
-        self.n_full
-    }
-
-    /// How each layer remembers.
-    pub fn kinds(&self) -> &[CacheKind] {
-        &self.kinds
-    }
-
-    /// How the KV of a position is stored, and one past the last position stored so.
-    pub fn format(&self, position: usize) -> (Format, usize) {
-        match self.quantization {
-            Some(KvQuantization { bits, min_length }) if position >= min_length => {
-                (Format::Packed { bits }, usize::MAX)
-            }
-            Some(KvQuantization { min_length, .. }) => (Format::Dense, min_length),
-            None => (Format::Dense, usize::MAX),
-        }
-    }
+    windows: Vec<rotating::Saved>,
+    states: Vec<StateCache>,
 }
 
 impl SequenceCache {
     /// A cache without positions.
     pub fn new(layout: &Rc<Layout>) -> Self {
-        let own = layout.kinds.iter().map(|kind| match kind {
-            CacheKind::Full => Own::Full,
-            CacheKind::Rotating { window } => Own::Rotating(Rotating::new(*window)),
-            CacheKind::State => Own::State(StateCache::default()),
-        });
-        let own = own.collect();
-        Self { layout: Rc::clone(layout), pieces: Vec::new(), tails: Vec::new(), own, n_positions: 0 }
+        let windows = layout.windows.iter().map(|&(window, n_layers)| Rotating::new(window, n_layers)).collect();
+        let states = vec![StateCache::default(); layout.n_states];
+        Self { layout: Rc::clone(layout), pieces: Vec::new(), tails: Vec::new(), windows, states, n_positions: 0 }
     }
 
     /// A cache that starts with shared positions, which follow each other from 0 on. Goes on in the last run if nothing
@@ -202,6 +110,7 @@ impl SequenceCache {
 
     /// Makes room for `len` more positions, which the layers write next.
     pub fn begin(&mut self, len: usize) {
+        self.windows.iter_mut().for_each(|window| window.begin(len));
         let end = self.n_positions + len;
         while self.n_positions < end {
             let (format, limit) = self.layout.format(self.n_positions);
@@ -216,12 +125,13 @@ impl SequenceCache {
 
     /// Appends `[2 Hk, L, D]`, the last positions begun, to a layer that attends.
     pub fn append(&mut self, layer_idx: usize, kv: &Array) -> Result<Option<rotating::Held>> {
-        match &mut self.own[layer_idx] {
-            Own::Rotating(rotating) => return rotating.update(kv).map(Some),
-            Own::State(_) => return Err(mx::Error { what: format!("layer {layer_idx} keeps no keys") }),
-            Own::Full => {}
-        }
-        let full_idx = self.layout.full_idx[layer_idx];
+        let full_idx = match self.lane(layer_idx)? {
+            (Lane::Full, full_idx) => full_idx,
+            (Lane::Window(at), idx) => {
+                self.windows[at].write(idx, kv)?;
+                return self.windows[at].seen_by_last(idx, kv.dim(1) as usize).map(Some);
+            }
+        };
         let first = self.n_positions - kv.dim(1) as usize;
         for tail in &self.tails {
             let range = tail.range();
@@ -238,16 +148,15 @@ impl SequenceCache {
 
     /// What [`SequenceCache::append`] gave when it appended the last `n_new` positions, for a layer that reads them again.
     pub fn appended(&self, layer_idx: usize, n_new: usize) -> Result<Option<rotating::Held>> {
-        match &self.own[layer_idx] {
-            Own::Rotating(rotating) => rotating.seen_by_last(n_new).map(Some),
-            Own::State(_) => Err(mx::Error { what: format!("layer {layer_idx} keeps no keys") }),
-            Own::Full => Ok(None),
+        match self.lane(layer_idx)? {
+            (Lane::Full, _) => Ok(None),
+            (Lane::Window(at), idx) => self.windows[at].seen_by_last(idx, n_new).map(Some),
         }
     }
 
     /// All positions of a layer that keeps every one.
     pub fn stretches(&self, layer_idx: usize) -> Result<Vec<Stretch>> {
-        let full_idx = self.layout.full_idx[layer_idx];
+        let (_, full_idx) = self.lane(layer_idx)?;
         let shared = self.pieces.iter().map(|piece| (piece.run(), piece.range().clone()));
         let own = self.tails.iter().map(|tail| (tail.run(), tail.range()));
         let stretches = shared.chain(own).filter(|(_, range)| !range.is_empty()).map(|(run, range)| {
@@ -262,24 +171,21 @@ impl SequenceCache {
     /// # Errors
     /// When the layer is of another kind.
     pub fn state(&mut self, layer_idx: usize) -> Result<&mut StateCache> {
-        match &mut self.own[layer_idx] {
-            Own::State(state) => Ok(state),
-            _ => Err(mx::Error { what: format!("layer {layer_idx} has no state") }),
+        match self.layout.seats[layer_idx] {
+            Seat::State(at) => Ok(&mut self.states[at]),
+            Seat::Lane(..) => Err(mx::Error { what: format!("layer {layer_idx} has no state") }),
         }
     }
 
     /// All recurrent layers' states, in the layers' order.
     pub fn states(&self) -> impl Iterator<Item = &StateCache> {
-        self.own.iter().filter_map(|own| match own {
-            Own::State(state) => Some(state),
-            _ => None,
-        })
+        self.states.iter()
     }
 
     /// A recurrent layer's state, to read.
     pub fn state_of(&self, layer_idx: usize) -> Option<&StateCache> {
-        match self.own.get(layer_idx) {
-            Some(Own::State(state)) => Some(state),
+        match self.layout.seats.get(layer_idx) {
+            Some(Seat::State(at)) => self.states.get(*at),
             _ => None,
         }
     }
@@ -290,16 +196,14 @@ impl SequenceCache {
         if n_positions >= self.n_positions {
             return n_positions == self.n_positions;
         }
-        let mut own = self.own.clone();
-        let can = own.iter_mut().all(|own| match own {
-            Own::Full => true,
-            Own::Rotating(rotating) => rotating.cut_back(n_positions),
-            Own::State(state) => state.cut_back(n_positions),
-        });
+        let mut states = self.states.clone();
+        let can = self.windows.iter().all(|window| window.can_cut_back(n_positions))
+            && states.iter_mut().all(|state| state.cut_back(n_positions));
         if !can {
             return false;
         }
-        self.own = own;
+        self.states = states;
+        self.windows.iter().for_each(|window| window.cut_back(n_positions));
         self.n_positions = n_positions;
         self.tails.retain(|tail| tail.from < n_positions);
         match self.tails.last() {
@@ -326,32 +230,80 @@ impl SequenceCache {
         self.pieces.iter().filter_map(|piece| piece.clip(range)).chain(own).collect()
     }
 
+    /// Whose runs an attending layer's positions are in, and which of their layers it is.
+    ///
+    /// # Errors
+    /// When the layer is of another kind.
+    pub fn lane(&self, layer_idx: usize) -> Result<(Lane, usize)> {
+        match self.layout.seats[layer_idx] {
+            Seat::Lane(lane, idx) => Ok((lane, idx)),
+            Seat::State(_) => Err(mx::Error { what: format!("layer {layer_idx} keeps no keys") }),
+        }
+    }
+
+    /// The shared positions that it starts with.
+    pub fn prefix(&self) -> impl Iterator<Item = &Piece> {
+        self.pieces.iter()
+    }
+
+    /// The one run, dense and read from its start, that holds all positions of a lane after the shared ones.
+    pub fn only_run(&self, lane: Lane) -> Option<&Rc<run::Run>> {
+        if let Lane::Window(at) = lane {
+            return self.windows.get(at).map(Rotating::run);
+        }
+        let [tail] = self.tails.as_slice() else { return None };
+        let run = tail.run();
+        (run.format() == Format::Dense && tail.from == run.start()).then_some(run)
+    }
+
+    /// The window of a lane, if it has one.
+    pub fn window(&self, lane: Lane) -> Option<usize> {
+        match lane {
+            Lane::Full => None,
+            Lane::Window(at) => self.windows.get(at).map(Rotating::window),
+        }
+    }
+
+    /// Lets go of what windows have left behind, when it is much.
+    pub fn rotate(&mut self) {
+        self.windows.iter_mut().for_each(Rotating::rotate);
+    }
+
+    /// How its model's layers remember.
+    pub fn layout(&self) -> &Rc<Layout> {
+        &self.layout
+    }
+
+    /// The shared positions of a layer; none where it has a window.
+    pub fn shared_stretches(&self, layer_idx: usize) -> Result<Vec<Stretch>> {
+        let (Lane::Full, full_idx) = self.lane(layer_idx)? else { return Ok(Vec::new()) };
+        let stretches = self.pieces.iter().map(|piece| {
+            let (keys, values) = piece.run().read(full_idx, piece.range())?;
+            Ok(Stretch { keys, values, range: piece.range().clone() })
+        });
+        stretches.collect()
+    }
+
     /// The runs that it reads or writes.
     pub fn runs(&self) -> impl Iterator<Item = &Rc<run::Run>> {
-        self.pieces.iter().map(Piece::run).chain(self.tails.iter().map(Tail::run))
+        self.pieces.iter().map(Piece::run).chain(self.written())
     }
 
     /// The runs that it writes.
     pub fn written(&self) -> impl Iterator<Item = &Rc<run::Run>> {
-        self.tails.iter().map(Tail::run)
+        self.tails.iter().map(Tail::run).chain(self.windows.iter().map(Rotating::run))
     }
 
     /// The arrays that appends make, for evaluation; see [`SequenceCache::states`] for the others.
     pub fn arrays(&self) -> Vec<Array> {
-        let mut arrays: Vec<_> = self.written().flat_map(|run| run.arrays()).collect();
-        for own in &self.own {
-            match own {
-                Own::Full | Own::State(_) => {}
-                Own::Rotating(rotating) => arrays.extend(rotating.array().cloned()),
-            }
-        }
-        arrays
+        self.written().flat_map(|run| run.arrays()).collect()
     }
 
     /// For [`SequenceCache::restore`].
     pub fn save(&self) -> Saved {
         let last = self.tails.last().map(|tail| tail.run().save());
-        Saved { n_positions: self.n_positions, n_tails: self.tails.len(), last, own: self.own.clone() }
+        let windows = self.windows.iter().map(Rotating::save).collect();
+        Saved { n_positions: self.n_positions, n_tails: self.tails.len(), last, windows, states: self.states.clone() }
     }
 
     /// Undoes what was appended since `saved`.
@@ -361,13 +313,8 @@ impl SequenceCache {
         if let (Some(tail), Some(state)) = (self.tails.last(), saved.last) {
             tail.run().restore(state);
         }
-        self.own = saved.own;
-    }
-}
-
-impl From<Option<usize>> for CacheKind {
-    fn from(window: Option<usize>) -> Self {
-        window.map_or(Self::Full, |window| Self::Rotating { window })
+        self.windows.iter_mut().zip(saved.windows).for_each(|(window, saved)| window.restore(saved));
+        self.states = saved.states;
     }
 }
 

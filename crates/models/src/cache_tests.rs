@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::run::Piece;
+use super::slabs::Slabs;
 use super::{CacheKind, KvQuantization, Layout, SequenceCache, Stored, join};
 use crate::fixtures::uniforms;
 use crate::mx::{self, Array, Dtype};
@@ -64,7 +65,8 @@ fn check(name: &str, quantization: Option<KvQuantization>) {
     let mut roll = move |n: usize| (dice.next().unwrap() * n as f32) as usize;
     let mut sequences = vec![];
     let mut blocks: Vec<Block> = vec![];
-    for at in 0..150 {
+    let (mut slabs, mut n_together) = (Slabs::default(), 0);
+    for at in 0..250 {
         let n_new = 1 + if roll(3) == 0 { roll(150) } else { roll(3) };
         let numbers: Vec<f32> = (0..n_new).map(|i| (at * 7 + i) as f32).collect();
         match roll(6) {
@@ -102,8 +104,12 @@ fn check(name: &str, quantization: Option<KvQuantization>) {
                 }
             }
             _ if !sequences.is_empty() => {
-                let at = roll(sequences.len());
-                sequences[at].append(&numbers);
+                let first = roll(sequences.len());
+                let n_rows = 1 + if n_new < 4 { roll(sequences.len() - first) } else { 0 };
+                let rows = &mut sequences[first..first + n_rows];
+                slabs.arrange(rows.iter_mut().map(|row| (&mut row.cache, n_new))).unwrap();
+                rows.iter_mut().for_each(|row| row.append(&numbers));
+                n_together += rows.iter().filter(|row| row.cache.written().any(|run| run.place().is_some())).count();
             }
             _ => {}
         }
@@ -112,6 +118,8 @@ fn check(name: &str, quantization: Option<KvQuantization>) {
         }
     }
     assert!(sequences.iter().any(|sequence| !sequence.numbers.is_empty()));
+    let can_be_together = quantization.is_none_or(|quantization| quantization.min_length > 0);
+    assert!(n_together > 20 || !can_be_together, "{name}: only {n_together} appends side by side");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Every golden, by every way of computing it and every way of cutting its sequences into steps.
 
+use crate::cache::slabs::Slabs;
 use crate::cache::{Layout, SequenceCache};
 use crate::config::ConfigFile;
 use crate::families::{FAMILIES, Model};
@@ -16,13 +17,17 @@ struct Schedule {
     n_chunk: usize,
     /// Steps between the first tokens of neighbouring rows.
     n_apart: usize,
+    /// Whether KV of rows with few tokens lies side by side.
+    is_arranged: bool,
 }
 
 const SCHEDULES: &[Schedule] = &[
-    Schedule { name: "one after the other", n_chunk: usize::MAX, n_apart: 1000 },
-    Schedule { name: "ragged batch", n_chunk: usize::MAX, n_apart: 0 },
-    Schedule { name: "chunks beside decodes", n_chunk: 3, n_apart: 2 },
-    Schedule { name: "token by token", n_chunk: 1, n_apart: 1 },
+    Schedule { name: "one after the other", n_chunk: usize::MAX, n_apart: 1000, is_arranged: false },
+    Schedule { name: "ragged batch", n_chunk: usize::MAX, n_apart: 0, is_arranged: false },
+    Schedule { name: "chunks beside decodes", n_chunk: 3, n_apart: 2, is_arranged: false },
+    Schedule { name: "token by token", n_chunk: 1, n_apart: 1, is_arranged: false },
+    Schedule { name: "side by side", n_chunk: 1, n_apart: 2, is_arranged: true },
+    Schedule { name: "three tokens side by side", n_chunk: 3, n_apart: 1, is_arranged: true },
 ];
 
 const COMPUTES: &[Compute] = &[
@@ -93,6 +98,7 @@ fn run(model: &dyn Model, sequences: &[Sequence], schedule: &Schedule) -> f32 {
     let layout = Layout::new(&model.sizes().caches, None);
     let mut caches: Vec<_> = sequences.iter().map(|_| SequenceCache::new(&layout)).collect();
     let mut logits: Vec<Vec<f32>> = vec![Vec::new(); sequences.len()];
+    let mut slabs = Slabs::default();
     for step_idx in 0.. {
         let mut rows = Vec::new();
         let mut tokens: Vec<u32> = Vec::new();
@@ -112,6 +118,9 @@ fn run(model: &dyn Model, sequences: &[Sequence], schedule: &Schedule) -> f32 {
             break;
         } else if rows.is_empty() {
             continue;
+        }
+        if schedule.is_arranged {
+            slabs.arrange(rows.iter_mut().map(|row| (&mut *row.cache, row.len))).unwrap();
         }
         let tokens = Array::from_slice(&tokens, &[tokens.len() as i32]);
         let hidden = model.hidden(&tokens, &mut Pass::new(rows)).unwrap();

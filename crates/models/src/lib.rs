@@ -9,6 +9,7 @@ mod error;
 mod families;
 mod fingerprint;
 mod flight;
+mod kernels;
 mod layers;
 mod load;
 mod mx;
@@ -22,6 +23,7 @@ pub use cache::KvQuantization;
 pub use error::LoadError;
 use error::LoadResult;
 pub use families::is_known;
+pub use kernels::{KernelsError, use_those_of_the_app};
 pub use load::{LoadOptions, ModelSummary, Precision, is_cpu};
 pub use weights::LoadProgress;
 

@@ -12,6 +12,7 @@ use mlx_sys as sys;
 mod exp;
 mod fast;
 mod files;
+mod fused;
 mod gather;
 mod ops;
 mod quantized;
@@ -19,6 +20,7 @@ mod quantized;
 pub use exp::{exp, gated, sigmoid, softmax};
 pub use fast::{Mask, Pairs, attention, layer_norm, rms_norm, rope};
 pub use files::{from_bytes, item_size, load_safetensors, to_bytes};
+pub use fused::fused;
 pub use gather::{Order, gather_mm, gather_qmm};
 pub use ops::*; // Every operation is part of the door.
 #[cfg(test)]
@@ -217,6 +219,15 @@ pub fn to_u32(a: &Array) -> Result<Vec<u32>> {
 pub fn address(a: &Array) -> usize {
     // SAFETY: the handle is valid for the call; the pointer is not followed.
     unsafe { sys::mlx_array_data_uint8(a.as_ptr()) as usize }
+}
+
+/// Tells MLX where its Metal kernels are, before it looks for them by itself; without Metal it does not matter.
+pub fn set_metallib(path: &std::path::Path) -> Result<()> {
+    let path = std::ffi::CString::new(path.as_os_str().as_encoded_bytes())
+        .map_err(|_| Error { what: format!("{} holds a zero byte", path.display()) })?;
+    install_error_handler();
+    // SAFETY: the text is NUL-terminated and copied within the call.
+    check(unsafe { sys::mlx_metal_set_metallib_path(path.as_ptr()) })
 }
 
 /// Apple's clock, which `mlx_rs` links against for random seeds.

@@ -3,16 +3,18 @@
 
 use std::rc::Rc;
 
-use crate::cache::SequenceCache;
 use crate::cache::state::StateCache;
+use crate::cache::{Lane, SequenceCache};
 use crate::layers::rope::{Place, Spec, Table};
 use crate::mx::{Array, Result};
 
 pub mod groups;
 mod stairs;
+pub mod together;
 
 use groups::Groups;
 use stairs::Stairs;
+use together::Together;
 
 /// The rows of a step and what is computed once for all layers.
 pub struct Pass<'a> {
@@ -22,6 +24,7 @@ pub struct Pass<'a> {
     masks: Vec<(Span, Array)>,
     stairs: Vec<Stairs>,
     groups: Option<Rc<Groups>>,
+    together: Vec<(Lane, Option<Rc<Together>>)>,
 }
 
 /// One sequence's tokens in a pass.
@@ -75,8 +78,8 @@ impl<'a> Pass<'a> {
             .iter()
             .flat_map(|row| (0..row.len).map(|i| Place { position: row.offset + i, n_total: row.n_total }))
             .collect();
-        let (tables, masks, stairs, groups) = (Vec::new(), Vec::new(), Vec::new(), None);
-        Self { rows, places, tables, masks, stairs, groups }
+        let (tables, masks, stairs) = (Vec::new(), Vec::new(), Vec::new());
+        Self { rows, places, tables, masks, stairs, groups: None, together: Vec::new() }
     }
 
     /// Position of each token.
@@ -99,6 +102,16 @@ impl<'a> Pass<'a> {
         let groups = self.groups.take().unwrap_or_else(|| Rc::new(Groups::of(&self.rows)));
         self.groups = Some(Rc::clone(&groups));
         groups
+    }
+
+    /// The rows whose KV of a lane lies side by side; `None` = none.
+    pub fn together(&mut self, lane: Lane) -> Result<Option<Rc<Together>>> {
+        if let Some((_, together)) = self.together.iter().find(|(known, _)| *known == lane) {
+            return Ok(together.clone());
+        }
+        let together = Together::of(&self.rows, lane)?.map(Rc::new);
+        self.together.push((lane, together.clone()));
+        Ok(together)
     }
 
     /// A recurrent layer's states of some rows; those of other layers are left out.

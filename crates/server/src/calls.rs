@@ -32,6 +32,11 @@ impl Call {
         Self { id, method: parts.method.clone(), path: parts.uri.path().to_owned(), started: Instant::now() }
     }
 
+    /// Its id.
+    pub fn id(&self) -> &str {
+        self.id.to_str().unwrap_or("req_")
+    }
+
     /// Notes who calls.
     pub fn caller(&self, caller: &Caller) {
         tracing::debug!(id = ?self.id, key = caller.0.as_deref().unwrap_or("none"), "admitted");

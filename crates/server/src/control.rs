@@ -1,16 +1,84 @@
-//! Our own endpoints, of no vendor's dialect.
+//! Our own endpoints, of no vendor's dialect: health and figures, and what manages the server.
+//!
+//! Each module holds a subject's types, the trait of the part of the program that knows it, and its routes.
 
+mod ask;
+mod bench;
+mod clients;
+mod key_ring;
+mod live;
+mod logs;
 mod metrics;
 mod models;
+mod openapi;
+mod requests;
+mod settings;
+mod shelf;
+mod status;
+mod tools;
+mod transfers;
+mod upkeep;
 
-use axum::extract::State;
-use axum::http::header;
+use axum::extract::State as Shared;
+use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
 use serde_json::json;
 
-use crate::{ServerState, dialects};
+use self::ask::Part;
+use crate::{ServerState, Upstream, dialects, web};
+
+pub use bench::{BenchFigure, BenchInfo, BenchRun, BenchState, BenchSuite, Benches, ExportFormat};
+pub use clients::{ClientFile, ClientHow, ClientInfo, ClientPlan, ClientTest, Clients, Snippet};
+pub use key_ring::{KeyInfo, KeyRing, NewKey};
+pub use live::{LastAnswer, Live};
+pub use logs::{LogLevel, LogLine, Logbook};
+pub use openapi::document as openapi;
+pub use requests::{CallState, RunningCall};
+pub use settings::{
+    AppSettings, CacheSettings, CloudDialect, CloudSettings, KeepSettings, Lan, Preferences, ServerSettings, Settings,
+    SettingsAnswer, StartSettings,
+};
+pub use shelf::{
+    Consent, Detected, Disk, DiskState, Fit, Formats, Found, Hit, Machine, Model, ModelDetail, ModelSettings, Note,
+    PlaceChange, PlaceInfo, Places, Recommended, Removal, Removed, Shelf, Shelves, Verdict,
+};
+pub use status::{Endpoints, Site, State, StateKind, Status};
+pub use tools::{ToolCensus, ToolSource, Toolbox, WaitingCall, Word};
+pub use transfers::{Transfer, TransferChange, TransferKind, TransferState, Transfers};
+pub use upkeep::{CachedModel, DiskCache, Finding, FindingState, Upkeep};
+
+/// The parts of the program that the control API reaches; what is absent answers 501.
+#[derive(Clone, Default)]
+pub struct Parts {
+    /// Where the server is.
+    pub site: Site,
+    /// Models on disk and known ones.
+    pub shelves: Part<dyn Shelves>,
+    /// Downloads and imports.
+    pub transfers: Part<dyn Transfers>,
+    /// Settings.
+    pub preferences: Part<dyn Preferences>,
+    /// API keys.
+    pub key_ring: Part<dyn KeyRing>,
+    /// The log.
+    pub logbook: Part<dyn Logbook>,
+    /// Clients that can be set up.
+    pub clients: Part<dyn Clients>,
+    /// Tools that the server calls.
+    pub toolbox: Part<dyn Toolbox>,
+    /// Measurements.
+    pub benches: Part<dyn Benches>,
+    /// The disk and the end.
+    pub upkeep: Part<dyn Upkeep>,
+    /// Where long prompts may go.
+    pub cloud: Part<dyn Upstream>,
+}
+
+/// How a program without pages comes by them.
+const NO_UI: &str = "\nThis program was built without its pages. `cargo xtask run` builds them in; or run\n\
+                     `cargo xtask ui`, then build the program again.\n";
 
 const ABOUT: &str = concat!(
     "Tokbar ",
@@ -35,27 +103,45 @@ pub fn routes() -> Router<ServerState> {
         .route("/health", get(health))
         .route("/ready", get(ready))
         .route("/metrics", get(metrics))
+        .merge(status::routes())
+        .merge(live::routes())
+        .merge(requests::routes())
         .merge(models::routes())
+        .merge(transfers::routes())
+        .merge(settings::routes())
+        .merge(key_ring::routes())
+        .merge(logs::routes())
+        .merge(clients::routes())
+        .merge(tools::routes())
+        .merge(bench::routes())
+        .merge(upkeep::routes())
+        .merge(openapi::routes())
 }
 
-async fn about() -> Response {
-    ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], ABOUT).into_response()
+/// The UI for browsers, a list of endpoints for programs.
+async fn about(headers: HeaderMap) -> Response {
+    let text = || {
+        let note = if web::is_built_in() { "" } else { NO_UI };
+        ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], format!("{ABOUT}{note}")).into_response()
+    };
+    web::page(&headers).unwrap_or_else(text)
 }
 
-async fn health(State(state): State<ServerState>) -> Response {
+async fn health(Shared(state): Shared<ServerState>) -> Response {
     let models = state.models.all();
     Json(json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION"), "n_models": models.len() })).into_response()
 }
 
 /// Whether calls can be answered now: for whoever sends them here or elsewhere.
-async fn ready(State(state): State<ServerState>) -> Response {
+async fn ready(Shared(state): Shared<ServerState>) -> Response {
     match state.models.find(None) {
         Ok(model) => Json(json!({ "status": "ready", "model": model.id })).into_response(),
         Err(error) => dialects::error_response("/ready", &error),
     }
 }
 
-async fn metrics(State(state): State<ServerState>) -> Response {
-    let text = metrics::text(state.models.all().iter().map(AsRef::as_ref));
+async fn metrics(Shared(state): Shared<ServerState>) -> Response {
+    let models = state.models.all();
+    let text = metrics::text(models.iter().map(AsRef::as_ref));
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response()
 }

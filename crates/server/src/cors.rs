@@ -23,7 +23,7 @@ pub fn is_preflight(parts: &Parts) -> bool {
 /// Tells a browser what pages of listed origins may send.
 pub fn preflight() -> Response {
     let allowed = [
-        (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, DELETE"),
+        (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, PATCH, DELETE"),
         (header::ACCESS_CONTROL_ALLOW_HEADERS, "*, authorization, content-type, x-api-key"),
         (header::ACCESS_CONTROL_MAX_AGE, "600"),
     ];

@@ -41,7 +41,7 @@ fn is_anthropic(headers: &HeaderMap) -> bool {
 }
 
 async fn list_models(State(state): State<ServerState>, headers: HeaderMap) -> Response {
-    if is_anthropic(&headers) { anthropic::models::list(&state) } else { openai::models::list(&state) }
+    if is_anthropic(&headers) { anthropic::models::list(&state) } else { openai::models::list(&state).await }
 }
 
 async fn retrieve_model(

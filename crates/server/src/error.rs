@@ -214,6 +214,20 @@ pub enum ApiError {
         /// What to do instead.
         advice: &'static str,
     },
+    /// The server is managed from its own machine only.
+    #[error("this server is managed only from the machine it runs on: call it there, as localhost")]
+    Elsewhere,
+    /// The call was cancelled by whoever manages the server.
+    #[error("the call was cancelled on the server: send it again if it is still wanted")]
+    Cancelled,
+    /// Something that whoever manages the server asked for cannot be done.
+    #[error("{detail}")]
+    Wish {
+        /// What kind of obstacle there is.
+        problem: Problem,
+        /// The cause and the next action.
+        detail: String,
+    },
     /// The engine is going away.
     #[error("the server is shutting down: try again when it is back")]
     Stopping,
@@ -231,7 +245,48 @@ pub enum ApiError {
     },
 }
 
+/// Why a wish of whoever manages the server is not granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Problem {
+    /// What it is about is not there.
+    Missing,
+    /// It must be agreed to first.
+    NeedsConsent,
+    /// What it is about is in use, or in a state that does not allow it.
+    Busy,
+    /// The network is switched off, or another machine refuses.
+    Upstream,
+    /// This machine refuses: the disk, the permissions, a file.
+    Machine,
+}
+
+impl Problem {
+    /// Its word in answers.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Missing => "not_found",
+            Self::NeedsConsent => "needs_consent",
+            Self::Busy => "busy",
+            Self::Upstream => "upstream_failed",
+            Self::Machine => "machine_refuses",
+        }
+    }
+
+    fn status(self) -> StatusCode {
+        match self {
+            Self::Missing => StatusCode::NOT_FOUND,
+            Self::NeedsConsent | Self::Busy => StatusCode::CONFLICT,
+            Self::Upstream | Self::Machine => StatusCode::FAILED_DEPENDENCY,
+        }
+    }
+}
+
 impl ApiError {
+    /// A wish that is not granted.
+    pub fn wish(problem: Problem, detail: impl Into<String>) -> Self {
+        Self::Wish { problem, detail: detail.into() }
+    }
+
     /// A value that cannot be used; `detail` completes the sentence that starts with the field's name.
     pub fn invalid(param: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::Invalid { param: param.into(), detail: detail.into() }
@@ -245,7 +300,9 @@ impl ApiError {
     /// The HTTP status that every dialect uses.
     pub fn status(&self) -> StatusCode {
         match self {
-            Self::Host { .. } | Self::Origin { .. } | Self::KeyScope => StatusCode::FORBIDDEN,
+            Self::Host { .. } | Self::Origin { .. } | Self::KeyScope | Self::Elsewhere => StatusCode::FORBIDDEN,
+            Self::Cancelled => StatusCode::GONE,
+            Self::Wish { problem, .. } => problem.status(),
             Self::KeyInAddress { .. } => StatusCode::BAD_REQUEST,
             Self::KeyMissing | Self::KeyWrong => StatusCode::UNAUTHORIZED,
             Self::NotFound { .. } | Self::UnknownModel { .. } | Self::NotKept { .. } => StatusCode::NOT_FOUND,

@@ -7,6 +7,7 @@ use tokbar_chat::{AnswerRules, OutputOptions, OutputReader, Prompt, PromptError,
 use tokbar_engine::{Request, SamplingError, SamplingOptions, SubmitError, TokenId};
 
 use crate::generation::Generation;
+use crate::rounds::{self, Rounds};
 use crate::{ApiError, ServedModel, ServerState, constraint, conversation};
 
 /// Most message ends that the engine is told of.
@@ -48,6 +49,30 @@ pub struct Scope {
 /// When a prompt cannot be made or is too long, when an option is out of range, or when the queue is full; nothing runs
 /// then.
 pub async fn start(state: &ServerState, model: &Arc<ServedModel>, job: Job) -> Result<Vec<Generation>, ApiError> {
+    let mut job = job;
+    let rounds = rounds::wanted(state, model, &mut job).await?;
+    let mut generations = submit(state, model, job).await?;
+    if let (Some(rounds), [generation]) = (rounds, &mut generations[..]) {
+        generation.go_on_with(Box::new(rounds));
+    }
+    Ok(generations)
+}
+
+/// Starts the next round of a job that calls tools.
+///
+/// # Errors
+/// As [`start`].
+pub async fn go_on(
+    state: &ServerState,
+    model: &Arc<ServedModel>,
+    (job, rounds): (Job, Box<Rounds>),
+) -> Result<Generation, ApiError> {
+    let mut generation = submit(state, model, job).await?.pop().ok_or(ApiError::Stopping)?;
+    generation.go_on_with(rounds);
+    Ok(generation)
+}
+
+async fn submit(state: &ServerState, model: &Arc<ServedModel>, job: Job) -> Result<Vec<Generation>, ApiError> {
     let n_sequences = job.prompts.len().saturating_mul(job.n_choices);
     let n_max = state.options.n_sequences_max;
     if n_sequences > n_max {
@@ -76,6 +101,7 @@ pub async fn start(state: &ServerState, model: &Arc<ServedModel>, job: Job) -> R
         guided.push((Arc::<[TokenId]>::from(prompt), guidance));
     }
     let mut generations = Vec::with_capacity(n_sequences);
+    let call = state.running.begin(&model.id);
     for (prompt, guidance) in guided {
         for choice_idx in 0..job.n_choices {
             let mut request = request(model, &job, &prompt, choice_idx as u64);
@@ -84,7 +110,8 @@ pub async fn start(state: &ServerState, model: &Arc<ServedModel>, job: Job) -> R
             request.prediction = prediction.clone();
             let outputs = model.engine.submit(request).map_err(|error| refusal(state, error))?;
             let reader = reader(model, job.stop.clone(), &prompt, tools.as_deref()).with_calls(job.rules.calls);
-            let generation = Generation::new(outputs, prompt.clone(), reader, ends(model, &job));
+            let generation =
+                Generation::new((outputs, call.ticket(prompt.len())), prompt.clone(), reader, ends(model, &job));
             generations.push(generation.with_notices(guidance.notices.clone()).with_curtailed(curtailed));
         }
     }
@@ -98,6 +125,16 @@ pub async fn start(state: &ServerState, model: &Arc<ServedModel>, job: Job) -> R
 pub async fn count(state: &ServerState, model: &Arc<ServedModel>, prompt: Prompt) -> Result<usize, ApiError> {
     let tokens = tokenize(state, model, vec![prompt]).await?;
     Ok(tokens.first().map_or(0, Vec::len))
+}
+
+/// Tokens of a prompt that would have to be computed, as far as that is known.
+///
+/// # Errors
+/// When it cannot be made.
+pub async fn uncached(state: &ServerState, model: &Arc<ServedModel>, prompt: Prompt) -> Result<usize, ApiError> {
+    let tokens = tokenize(state, model, vec![prompt]).await?.pop().unwrap_or_default();
+    let n_prompt = tokens.len();
+    Ok(n_prompt.saturating_sub(model.engine.n_kept(tokens).await))
 }
 
 async fn tokenize(

@@ -9,6 +9,8 @@ use tokbar_engine::{self as engine, Output, Outputs, PromptScores, TokenId, Toke
 
 use crate::ApiError;
 use crate::notices::Curtailed;
+use crate::rounds::{Next, Rounds};
+use crate::running::Ticket;
 
 /// What a running sequence yields: prompt scores if asked for, pieces, then one `Finish` or `Failed`.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,6 +50,7 @@ pub struct ScoredToken {
 pub struct Generation {
     /// `None` once it has ended.
     outputs: Option<Outputs>,
+    ticket: Ticket,
     prompt: Arc<[TokenId]>,
     ends: Vec<TokenId>,
     /// `None` once it is used up.
@@ -56,14 +59,25 @@ pub struct Generation {
     curtailed: Option<Curtailed>,
     scores: ScoreQueue,
     n_output: usize,
+    n_cached: usize,
     ready: VecDeque<Update>,
+    /// For an answer in several rounds.
+    rounds: Option<Box<Rounds>>,
+    /// The next round, on its way.
+    next: Option<Next>,
 }
 
 impl Generation {
     /// `ends` are the tokens that end the output and have no text.
-    pub fn new(outputs: Outputs, prompt: Arc<[TokenId]>, reader: OutputReader, ends: Vec<TokenId>) -> Self {
+    pub(crate) fn new(
+        (outputs, ticket): (Outputs, Ticket),
+        prompt: Arc<[TokenId]>,
+        reader: OutputReader,
+        ends: Vec<TokenId>,
+    ) -> Self {
         Self {
             outputs: Some(outputs),
+            ticket,
             prompt,
             ends,
             reader: Some(reader),
@@ -71,8 +85,16 @@ impl Generation {
             curtailed: None,
             scores: ScoreQueue::default(),
             n_output: 0,
+            n_cached: 0,
             ready: VecDeque::new(),
+            rounds: None,
+            next: None,
         }
+    }
+
+    /// Goes on after calls of the server's own tools.
+    pub(crate) fn go_on_with(&mut self, rounds: Box<Rounds>) {
+        self.rounds = Some(rounds);
     }
 
     /// Tells what it is not held to although the call asks for it.
@@ -106,8 +128,28 @@ impl Generation {
             if let Some(update) = self.ready.pop_front() {
                 return Some(update);
             }
-            match self.outputs.as_mut()?.next().await {
-                Some(output) => self.take(output),
+            if let Some(next) = &mut self.next {
+                let outcome = tokio::select! {
+                    biased;
+                    outcome = next => outcome,
+                    () = self.ticket.cancelled() => Err(ApiError::Cancelled),
+                };
+                self.take_round(outcome);
+                continue;
+            }
+            let output = tokio::select! {
+                biased;
+                output = self.outputs.as_mut()?.next() => output,
+                () = self.ticket.cancelled() => {
+                    self.end(Update::Failed(ApiError::Cancelled));
+                    continue;
+                }
+            };
+            match output {
+                Some(output) => {
+                    self.ticket.saw(&output);
+                    self.take(output);
+                }
                 None => self.end(Update::Failed(ApiError::Stopping)),
             }
         }
@@ -122,9 +164,21 @@ impl Generation {
         stream::unfold(self, next).boxed()
     }
 
+    /// The next round takes this one's place.
+    fn take_round(&mut self, outcome: Result<Self, ApiError>) {
+        self.next = None;
+        match outcome {
+            Ok(round) => {
+                let notices = std::mem::take(&mut self.notices);
+                *self = Self { notices, ..round };
+            }
+            Err(error) => self.ready.push_back(Update::Failed(error)),
+        }
+    }
+
     fn take(&mut self, output: Output) {
         match output {
-            Output::Prefill { .. } => {}
+            Output::Prefill { n_cached, .. } => self.n_cached = n_cached,
             Output::Prompt(scores) => self.ready.push_back(Update::Prompt(scores)),
             Output::Token(score) => self.take_token(score),
             Output::Finish { reason, usage } => self.take_finish(reason, usage),
@@ -142,7 +196,8 @@ impl Generation {
         self.scores.push(score, &reading.text);
         if reading.is_stopped {
             let reason = reader.stop_reason();
-            let usage = Usage { n_prompt: self.prompt.len(), n_output: self.n_output, ..Usage::default() };
+            let (n_cached, n_output) = (self.n_cached, self.n_output);
+            let usage = Usage { n_prompt: self.prompt.len(), n_cached, n_output, ..Usage::default() };
             let stop_string = reading.stop_string.take();
             self.show(reading);
             return self.end(Update::Finish { reason, usage, stop_string });
@@ -173,7 +228,11 @@ impl Generation {
             return;
         }
         let scores = self.scores.settled(reading.n_bytes_settled);
-        let pieces = reading.events.into_iter().map(|event| Update::Piece { event, scores: Vec::new() });
+        let mut events = reading.events;
+        if let Some(rounds) = &mut self.rounds {
+            events.retain(|event| rounds.see(event));
+        }
+        let pieces = events.into_iter().map(|event| Update::Piece { event, scores: Vec::new() });
         self.ready.extend(pieces);
         if let Some(Update::Piece { scores: last, .. }) = self.ready.back_mut() {
             *last = scores;
@@ -194,7 +253,11 @@ impl Generation {
 
     fn end(&mut self, update: Update) {
         self.outputs = None;
-        self.ready.push_back(update);
+        let Some(rounds) = self.rounds.take() else { return self.ready.push_back(update) };
+        match rounds.go_on(update) {
+            Ok(next) => self.next = Some(next),
+            Err(last) => self.ready.push_back(last),
+        }
     }
 }
 

@@ -9,14 +9,18 @@ use axum::middleware::Next;
 use axum::response::Response;
 use tokio::time::Instant;
 
+use crate::doors::Doors;
 use crate::keys::Key;
 use crate::rates::Client;
-use crate::{ApiError, HostAddresses, KeyScope, Keys, ServerOptions, ServerState, calls, cors, dialects};
+use crate::running::CallerInfo;
+use crate::{
+    ApiError, HostAddresses, KeyScope, ServerOptions, ServerState, calls, clients, cors, dialects, rounds, web,
+};
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
-/// Paths that answer without a key: they tell nothing but that the server is up.
-const OPEN_PATHS: [&str; 3] = ["/", "/health", "/ready"];
+/// Paths that answer without a key: they tell nothing but that the server is up, and what it can be asked.
+const OPEN_PATHS: [&str; 4] = ["/", "/health", "/ready", "/control/v1/openapi.json"];
 /// Watching the server counts as no call.
 const METRICS_PATH: &str = "/metrics";
 /// Paths under which the server is managed.
@@ -43,7 +47,14 @@ pub async fn guard(State(state): State<ServerState>, request: Request, next: Nex
         Ok(caller) => {
             log.caller(&caller);
             parts.extensions.insert(caller);
-            next.run(Request::from_parts(parts, body)).await
+            let info = CallerInfo {
+                id: log.id().to_owned(),
+                kind: clients::kind(&path),
+                client: clients::client(&parts.headers),
+                since: Instant::now(),
+            };
+            let headers = parts.headers.clone();
+            rounds::scope(&headers, info.scope(next.run(Request::from_parts(parts, body)))).await
         }
         Err(error) => dialects::error_response(&path, &error),
     };
@@ -59,12 +70,15 @@ fn admit(state: &ServerState, parts: &Parts) -> Result<Caller, ApiError> {
     check_host(options, parts)?;
     check_origin(options, parts)?;
     check_address(&parts.uri)?;
-    if OPEN_PATHS.contains(&parts.uri.path()) || cors::is_preflight(parts) {
+    if is_open(parts.uri.path()) || cors::is_preflight(parts) {
         return Ok(Caller(None));
     }
     let now = Instant::now();
     let address = parts.extensions.get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |peer| peer.0.ip());
-    let key = check_key(options.keys.as_ref(), parts).map_err(|error| {
+    if is_managed(parts) && !address.to_canonical().is_loopback() {
+        return Err(ApiError::Elsewhere);
+    }
+    let key = check_key(&state.doors, parts).map_err(|error| {
         let wrongs = &state.wrong_keys;
         match (&error, wrongs.take(Client::at(address), now)) {
             (ApiError::KeyWrong, Err(retry_after_s)) => {
@@ -82,6 +96,11 @@ fn admit(state: &ServerState, parts: &Parts) -> Result<Caller, ApiError> {
     let too_often = |retry_after_s| ApiError::TooOften { n_per_minute, retry_after_s };
     state.rates.take(client, now).map_err(too_often)?;
     Ok(Caller(caller))
+}
+
+/// The UI's files are no secrets, and hold none.
+fn is_open(path: &str) -> bool {
+    OPEN_PATHS.contains(&path) || path.starts_with(web::ASSETS)
 }
 
 fn check_host(options: &ServerOptions, parts: &Parts) -> Result<(), ApiError> {
@@ -141,27 +160,32 @@ fn check_address(uri: &Uri) -> Result<(), ApiError> {
     }
 }
 
+fn is_managed(parts: &Parts) -> bool {
+    parts.uri.path().starts_with(MANAGED_PATHS)
+}
+
 /// Every key that is sent must be right: an empty or second, wrong one closes the door. `None` where none is asked for.
-fn check_key<'a>(keys: Option<&'a Keys>, parts: &Parts) -> Result<Option<&'a Key>, ApiError> {
-    let Some(keys) = keys else { return Ok(None) };
-    let mut right = None;
+/// Managing takes a key even there.
+fn check_key(doors: &Doors, parts: &Parts) -> Result<Option<Key>, ApiError> {
+    let keys = doors.keys();
+    if keys.is_none() && !is_managed(parts) {
+        return Ok(None);
+    }
+    let mut right: Option<Key> = None;
     for secret in secrets(&parts.headers) {
-        let key = keys.find(secret).ok_or(ApiError::KeyWrong)?;
+        let known = || keys.as_ref().and_then(|keys| keys.find(secret).cloned());
+        let key = doors.launch(secret).or_else(known).ok_or(ApiError::KeyWrong)?;
         // Of two right keys the lesser counts.
         right = match right {
-            Some(known) if lesser(known, key) => Some(known),
+            Some(known) if known.scope <= key.scope => Some(known),
             _ => Some(key),
         };
     }
     let key = right.ok_or(ApiError::KeyMissing)?;
-    if parts.uri.path().starts_with(MANAGED_PATHS) && key.scope < KeyScope::Manage {
+    if is_managed(parts) && key.scope < KeyScope::Manage {
         return Err(ApiError::KeyScope);
     }
     Ok(Some(key))
-}
-
-fn lesser(known: &Key, other: &Key) -> bool {
-    known.scope <= other.scope
 }
 
 fn secrets(headers: &HeaderMap) -> impl Iterator<Item = &[u8]> {

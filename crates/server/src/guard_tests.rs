@@ -1,7 +1,7 @@
 use axum::http::Request;
 
 use super::*;
-use crate::Models;
+use crate::{Keys, Models};
 
 fn check(options: &ServerOptions, parts: &Parts) -> Result<(), ApiError> {
     admit(&ServerState::new(Models::default(), options.clone()), parts).map(|_| ())
@@ -119,4 +119,25 @@ fn keys_do_not_stand_in_addresses() {
     }
     let plain = Request::builder().uri("/v1/messages?beta=true&keys=1").header("host", "localhost");
     assert_eq!(check(&ServerOptions::default(), &plain.body(()).unwrap().into_parts().0), Ok(()));
+}
+
+#[test]
+fn only_this_machine_manages_and_only_with_a_key() {
+    let launch = Some(Key::new("launch", KeyScope::Manage, "secret"));
+    let options = ServerOptions { launch, host_addresses: HostAddresses::Any, ..ServerOptions::default() };
+    let from = |address: &str, path: &str, key: &str| {
+        let request = Request::builder().uri(path).header("host", "localhost").header("x-api-key", key);
+        let mut parts = request.body(()).unwrap().into_parts().0;
+        parts.extensions.insert(Peer(address.parse().unwrap()));
+        check(&options, &parts)
+    };
+    let managed = "/control/v1/status";
+    for here in ["127.0.0.1:9", "[::1]:9", "[::ffff:127.0.0.1]:9"] {
+        assert_eq!(from(here, managed, "secret"), Ok(()), "{here}");
+        assert_eq!(from(here, managed, "wrong"), Err(ApiError::KeyWrong), "{here}");
+    }
+    for elsewhere in ["192.168.1.9:9", "[fe80::1]:9"] {
+        assert_eq!(from(elsewhere, managed, "secret"), Err(ApiError::Elsewhere), "{elsewhere}");
+        assert_eq!(from(elsewhere, "/v1/models", "whatever"), Ok(()), "calls take no key here");
+    }
 }

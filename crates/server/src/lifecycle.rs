@@ -51,8 +51,10 @@ pub enum PinChange {
 pub struct Census {
     /// By the time of loading.
     pub models: Vec<Resident>,
-    /// `normal`, `warning` or `critical`.
-    pub pressure: String,
+    /// How short of memory the machine is.
+    pub pressure: Level,
+    /// How it was before: changes, the newest last.
+    pub pressure_history: Vec<PressureChange>,
     /// Bytes that this program holds, whatever for.
     pub footprint_bytes: u64,
     /// Bytes that nobody holds.
@@ -60,16 +62,49 @@ pub struct Census {
     /// All memory of the machine, in bytes.
     pub total_bytes: u64,
     /// What was done of late to save memory, the newest last.
-    pub acts: Vec<String>,
+    pub acts: Vec<Act>,
+}
+
+/// How short of memory the machine is, as macOS names it.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize, Serialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// There is enough.
+    #[default]
+    Normal,
+    /// Other programs are being pushed out.
+    Warning,
+    /// Programs are about to be killed.
+    Critical,
+}
+
+/// A change of the memory pressure.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct PressureChange {
+    /// When, in UTC.
+    pub at: String,
+    /// From then on.
+    pub level: Level,
+}
+
+/// Something that was done with models or memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct Act {
+    /// When, in UTC.
+    pub at: String,
+    /// What.
+    pub words: String,
 }
 
 /// A model in memory, or about to be.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Resident {
     /// Its name.
     pub id: String,
-    /// `loading`, `ready` or `leaving`.
-    pub state: &'static str,
+    /// Whether it can be used.
+    pub state: ResidentState,
     /// Part of its weights that is there, from 0 to 1.
     pub loaded: f64,
     /// Bytes of its weights and its kept state.
@@ -82,4 +117,23 @@ pub struct Resident {
     pub n_waiting: usize,
     /// Seconds since it was last used.
     pub unused_s: u64,
+    /// Tokens that a sequence may have.
+    pub n_context: Option<usize>,
+    /// Such as `4-bit`.
+    pub quantization: Option<String>,
+    /// Seconds since it was loaded.
+    pub ready_s: Option<u64>,
+}
+
+/// Whether a model can be used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ResidentState {
+    /// On its way.
+    Loading,
+    /// It answers.
+    #[default]
+    Ready,
+    /// On its way out.
+    Leaving,
 }

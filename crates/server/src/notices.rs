@@ -36,6 +36,12 @@ pub fn of(generations: &[Generation]) -> Notices {
     Notices { texts, curtailed: generations.iter().filter_map(Generation::curtailed).collect() }
 }
 
+/// Another one before those of a call's sequences.
+pub fn with(first: Option<String>, generations: &[Generation]) -> Notices {
+    let Notices { texts, curtailed } = of(generations);
+    Notices { texts: first.into_iter().chain(texts).collect(), curtailed }
+}
+
 /// Adds the header to an answer, if there is anything to tell so far.
 pub fn attach(mut answer: Response, notices: Notices) -> Response {
     let Notices { texts: mut notices, curtailed } = notices;

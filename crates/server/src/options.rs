@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::Zoned;
 
-use crate::Keys;
+use crate::{Key, Keys};
 
 /// Which IP addresses in a Host header name this server. An address cannot be rebound to another machine as a name can,
 /// so a server that is meant to be reached from elsewhere may take any.
@@ -28,6 +28,8 @@ pub struct ServerOptions {
     pub allowed_origins: Vec<String>,
     /// Clients must send one of these keys. `None` asks for none; no keys let nobody in.
     pub keys: Option<Keys>,
+    /// The key of this launch: it manages the server, whatever `keys` are asked for.
+    pub launch: Option<Key>,
     /// Most calls of one client in a minute; `None` is no limit.
     pub n_calls_per_minute: Option<u32>,
     /// Longest request body, in bytes.
@@ -67,6 +69,7 @@ impl Default for ServerOptions {
             host_addresses: HostAddresses::Loopback,
             allowed_origins: Vec::new(),
             keys: None,
+            launch: None,
             n_calls_per_minute: Some(6000),
             n_body_bytes_max: 32 << 20,
             n_body_bytes_total_max: 256 << 20,

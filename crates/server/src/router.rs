@@ -6,13 +6,14 @@ use axum::middleware::from_fn_with_state;
 use axum::response::Response;
 
 use crate::guard::guard;
-use crate::{ApiError, ServerState, control, dialects};
+use crate::{ApiError, ServerState, control, dialects, web};
 
 /// The whole HTTP surface. Wrong paths and methods are answered in the dialect that owns the path.
 pub fn router(state: ServerState) -> Router {
     Router::new()
         .merge(control::routes())
         .merge(dialects::routes())
+        .merge(web::routes())
         .fallback(no_path)
         .method_not_allowed_fallback(no_method)
         .layer(from_fn_with_state(state.clone(), guard))

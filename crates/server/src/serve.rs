@@ -27,6 +27,7 @@ connection: close\r\n\r\n\
 /// options and cancels the rest. The engines go on running.
 pub async fn serve(listener: TcpListener, state: ServerState, shutdown: impl Future<Output = ()>) {
     let options = state.options.clone();
+    let closing = state.closing.clone();
     let app = router(state);
     let mut connections = Connections::new();
     let mut shutdown = std::pin::pin!(shutdown);
@@ -42,6 +43,7 @@ pub async fn serve(listener: TcpListener, state: ServerState, shutdown: impl Fut
         }
     }
     drop(listener);
+    closing.begin();
     connections.finish(options.shutdown_grace).await;
 }
 

@@ -1,16 +1,21 @@
 //! What the handlers share: the models that are served, the options, the text jobs.
 
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use tokbar_chat::TextModel;
 use tokbar_engine::{Engine, SamplingOptions};
+use tokio::time::Instant;
 
 use crate::body::BodyRoom;
+use crate::control::{DiskState, Model, Parts, Status};
+use crate::doors::Doors;
 use crate::kept::Kept;
-use crate::lifecycle::{Census, Lifecycle, Resident};
+use crate::lifecycle::{Census, Lifecycle, Resident, ResidentState};
 use crate::rates::Rates;
-use crate::worker::TextJobs;
+use crate::running::Running;
+use crate::worker::{Closing, Jobs};
 use crate::{ApiError, ServerOptions, hash, ids};
 
 /// Name under which clients reach whatever is loaded.
@@ -123,7 +128,13 @@ pub struct Models {
 struct Shelf {
     served: Arc<[Arc<ServedModel>]>,
     /// A model that is on its way.
-    loading: Option<String>,
+    loading: Option<Coming>,
+}
+
+/// A model on its way, and how much of it is there, from 0 to 1.
+struct Coming {
+    name: String,
+    part: Arc<dyn Fn() -> f64 + Send + Sync>,
 }
 
 /// Seconds after which a client may ask again for a model that is loading.
@@ -136,9 +147,10 @@ impl Models {
         Self { shelf: Arc::new(RwLock::new(shelf)), keeper: Arc::default() }
     }
 
-    /// Nothing yet: a model of this name is on its way. Until [`replace`](Self::replace), clients are told so.
-    pub fn loading(name: String) -> Self {
-        let shelf = Shelf { loading: Some(name), ..Shelf::default() };
+    /// Nothing yet: a model of this name is on its way, of which `part` is there. Until [`replace`](Self::replace), clients
+    /// are told so.
+    pub fn loading(name: String, part: Arc<dyn Fn() -> f64 + Send + Sync>) -> Self {
+        let shelf = Shelf { loading: Some(Coming { name, part }), ..Shelf::default() };
         Self { shelf: Arc::new(RwLock::new(shelf)), keeper: Arc::default() }
     }
 
@@ -204,12 +216,19 @@ impl Models {
         }
         let resident = |model: &Arc<ServedModel>| Resident {
             id: model.id.clone(),
-            state: "ready",
             loaded: 1.0,
             n_bytes: model.engine.info().weight_bytes as u64,
             ..Resident::default()
         };
-        Census { models: self.all().iter().map(resident).collect(), ..Census::default() }
+        let mut models: Vec<Resident> = self.all().iter().map(resident).collect();
+        let shelf = self.shelf.read().unwrap_or_else(PoisonError::into_inner);
+        models.extend(shelf.loading.as_ref().map(|coming| Resident {
+            id: coming.name.clone(),
+            state: ResidentState::Loading,
+            loaded: (coming.part)(),
+            ..Resident::default()
+        }));
+        Census { models, ..Census::default() }
     }
 
     /// In order.
@@ -220,7 +239,7 @@ impl Models {
     fn none(&self) -> ApiError {
         let shelf = self.shelf.read().unwrap_or_else(PoisonError::into_inner);
         match &shelf.loading {
-            Some(name) => ApiError::Loading { name: name.clone(), retry_after_s: RETRY_LOADING_S },
+            Some(coming) => ApiError::Loading { name: coming.name.clone(), retry_after_s: RETRY_LOADING_S },
             None => ApiError::NoModel,
         }
     }
@@ -231,7 +250,14 @@ impl Models {
     /// When nothing is loaded, or no model has that name.
     pub fn find(&self, name: Option<&str>) -> Result<Arc<ServedModel>, ApiError> {
         let served = self.all();
-        let first = served.first().ok_or_else(|| self.none())?;
+        let Some(first) = served.first() else {
+            // Somebody who loads what is here was asked before: there is no such model.
+            let unknown = name.filter(|name| *name != DEFAULT_NAME && self.keeper.get().is_some());
+            return Err(unknown.map_or_else(
+                || self.none(),
+                |name| ApiError::UnknownModel { name: name.to_owned(), served: Vec::new() },
+            ));
+        };
         let Some(name) = name else { return Ok(first.clone()) };
         let has_name = |model: &&Arc<ServedModel>| model.id == name || model.aliases.iter().any(|alias| alias == name);
         if let Some(model) = served.iter().find(has_name) {
@@ -249,6 +275,11 @@ fn shared(served: Vec<ServedModel>) -> Arc<[Arc<ServedModel>]> {
     served.into_iter().map(Arc::new).collect()
 }
 
+/// Wishes of whoever manages the server that are worked on at once; some wait for the network.
+const N_CHORES_MAX: usize = 8;
+/// How long a look at the disk is good for listings, and the context that models must have room for there, in tokens.
+const KNOWN_FOR: Duration = Duration::from_secs(10);
+const N_CONTEXT_KNOWN: u64 = 8192;
 /// Wrong keys that one address may try.
 const N_WRONG_KEYS_PER_MINUTE: u32 = 20;
 
@@ -260,7 +291,7 @@ pub struct ServerState {
     /// Limits and keys.
     pub options: Arc<ServerOptions>,
     /// Rendering and tokenizing.
-    pub(crate) text_jobs: TextJobs,
+    pub(crate) text_jobs: Jobs,
     /// Memory of bodies.
     pub(crate) body_room: BodyRoom,
     /// Answers that clients may refer to later.
@@ -269,15 +300,80 @@ pub struct ServerState {
     pub(crate) rates: Rates,
     /// Wrong keys from each address.
     pub(crate) wrong_keys: Rates,
+    /// Keys.
+    pub(crate) doors: Doors,
+    /// What the control API reaches.
+    pub(crate) parts: Arc<Parts>,
+    /// What the control API asks for.
+    pub(crate) chores: Jobs,
+    /// Calls that run.
+    pub(crate) running: Running,
+    /// The end.
+    pub(crate) closing: Closing,
+    /// The start.
+    pub(crate) since: Instant,
+    /// Models on this machine, and when they were looked at.
+    known: Arc<Mutex<Option<(Instant, Arc<[Model]>)>>>,
 }
 
 impl ServerState {
     /// Ready to serve `models`.
     pub fn new(models: Models, options: ServerOptions) -> Self {
-        let text_jobs = TextJobs::new(options.n_text_jobs_max);
-        let body_room = BodyRoom::new(options.n_body_bytes_total_max);
-        let (rates, wrong_keys) = (Rates::new(options.n_calls_per_minute), Rates::new(Some(N_WRONG_KEYS_PER_MINUTE)));
-        let kept = Kept::default();
-        Self { models, options: Arc::new(options), text_jobs, body_room, kept, rates, wrong_keys }
+        Self {
+            text_jobs: Jobs::new(options.n_text_jobs_max),
+            body_room: BodyRoom::new(options.n_body_bytes_total_max),
+            kept: Kept::default(),
+            rates: Rates::new(options.n_calls_per_minute),
+            wrong_keys: Rates::new(Some(N_WRONG_KEYS_PER_MINUTE)),
+            doors: Doors::new(options.keys.clone(), options.launch.clone()),
+            parts: Arc::default(),
+            chores: Jobs::new(N_CHORES_MAX),
+            running: Running::default(),
+            closing: Closing::default(),
+            since: Instant::now(),
+            known: Arc::default(),
+            models,
+            options: Arc::new(options),
+        }
+    }
+
+    /// With what the control API reaches.
+    pub fn with_parts(self, parts: Parts) -> Self {
+        Self { parts: Arc::new(parts), ..self }
+    }
+
+    /// Models on this machine that calls may name, as they were a moment ago: a look at the disk takes a while.
+    pub(crate) async fn known_models(&self) -> Arc<[Model]> {
+        let Some(shelves) = self.parts.shelves.clone() else { return Arc::default() };
+        let now = Instant::now();
+        let kept = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((at, models)) = kept.filter(|(at, _)| now.duration_since(*at) < KNOWN_FOR) {
+            tracing::trace!(?at, "models as they were");
+            return models;
+        }
+        let usable = |model: &Model| model.disk.state == DiskState::Ready && model.can_run;
+        let look =
+            move || shelves.shelf(N_CONTEXT_KNOWN).map(|shelf| shelf.models.into_iter().filter(usable).collect());
+        match self.chores.run(look).await.and_then(|models| models) {
+            Ok(models) => {
+                let models: Arc<[Model]> = models;
+                *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some((now, Arc::clone(&models)));
+                models
+            }
+            Err(error) => {
+                tracing::warn!(%error, "models on the disk are not listed");
+                Arc::default()
+            }
+        }
+    }
+
+    /// What the control API reaches.
+    pub fn parts(&self) -> &Parts {
+        &self.parts
+    }
+
+    /// What the server is and does, without a call.
+    pub fn status(&self) -> Status {
+        Status::now(self)
     }
 }

@@ -1,4 +1,5 @@
-//! The only place where the server starts tasks: one per connection, all joined, and bounded jobs for heavy text work.
+//! The only place where the server starts tasks: one per connection, all joined, and bounded jobs for what would hold up
+//! others.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -9,13 +10,13 @@ use tokio::task::JoinSet;
 
 use crate::ApiError;
 
-/// Runs rendering and tokenizing off the async threads, a few at a time.
+/// Runs what takes long off the async threads, a few at a time.
 #[derive(Clone, Debug)]
-pub struct TextJobs {
+pub struct Jobs {
     permits: Arc<Semaphore>,
 }
 
-impl TextJobs {
+impl Jobs {
     /// At most `n_max` jobs run at once; further callers wait.
     pub fn new(n_max: usize) -> Self {
         Self { permits: Arc::new(Semaphore::new(n_max.max(1))) }
@@ -33,9 +34,36 @@ impl TextJobs {
             result
         };
         tokio::task::spawn_blocking(work).await.map_err(|error| {
-            tracing::error!(%error, "a text job failed");
-            ApiError::Failed { detail: "the prompt could not be processed; the server's log has the cause".to_owned() }
+            tracing::error!(%error, "a job failed");
+            ApiError::Failed { detail: "the call could not be processed; the server's log has the cause".to_owned() }
         })
+    }
+}
+
+/// Tells streams without an end of their own that the server is about to close.
+#[derive(Clone, Debug)]
+pub struct Closing {
+    is_closing: Arc<watch::Sender<bool>>,
+}
+
+impl Default for Closing {
+    fn default() -> Self {
+        Self { is_closing: Arc::new(watch::Sender::new(false)) }
+    }
+}
+
+impl Closing {
+    /// It is about to.
+    pub fn begin(&self) {
+        self.is_closing.send_replace(true);
+    }
+
+    /// Completes once it is about to.
+    pub async fn begun(&self) {
+        // Its sender is in `self`: it cannot be gone.
+        if self.is_closing.subscribe().wait_for(|closing| *closing).await.is_err() {
+            tracing::trace!("the server is gone");
+        }
     }
 }
 

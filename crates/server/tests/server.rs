@@ -4,6 +4,8 @@
 
 #[path = "server/anthropic.rs"]
 mod anthropic;
+#[path = "server/bindings.rs"]
+mod bindings;
 #[path = "server/calls.rs"]
 mod calls;
 #[path = "server/chat.rs"]
@@ -14,6 +16,8 @@ mod client;
 mod completions;
 #[path = "server/constrained.rs"]
 mod constrained;
+#[path = "server/control.rs"]
+mod control;
 #[path = "server/forms.rs"]
 mod forms;
 #[path = "server/hostile.rs"]
@@ -28,8 +32,12 @@ mod listing;
 mod load;
 #[path = "server/ollama.rs"]
 mod ollama;
+#[path = "server/prefixes.rs"]
+mod prefixes;
 #[path = "server/responses.rs"]
 mod responses;
+#[path = "server/rounds.rs"]
+mod rounds;
 #[path = "server/sdk.rs"]
 mod sdk;
 #[path = "server/security.rs"]

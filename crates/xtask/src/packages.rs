@@ -45,6 +45,24 @@ pub const PYTHON: &[Package] = &[
 /// What downloading npm packages takes, and running programs from them.
 pub const NODE: &[Package] = &[Package("nodejs", Sign::Program("node")), Package("npm", Sign::Program("npm"))];
 
+/// What building the desktop app takes, and running it without a desktop. A Mac has its own.
+#[cfg(target_os = "linux")]
+pub const DESKTOP: &[Package] = &[
+    Package("libwebkit2gtk-4.1-dev", Sign::File("/usr/include/webkitgtk-4.1/webkit2/webkit2.h")),
+    Package("libayatana-appindicator3-1", Sign::Library("libayatana-appindicator3.so.1")),
+    Package("xvfb", Sign::File("/usr/bin/Xvfb")),
+    Package("dbus", Sign::Program("dbus-daemon")),
+    Package("webkit2gtk-driver", Sign::File("/usr/bin/WebKitWebDriver")),
+];
+#[cfg(not(target_os = "linux"))]
+pub const DESKTOP: &[Package] = &[];
+
+/// What testing pages takes: a browser, and the fonts that stand in for a Mac's.
+pub const BROWSER: &[Package] = &[
+    Package("chromium", Sign::Program("/usr/bin/chromium")),
+    Package("fonts-inter", Sign::File("/usr/share/fonts/opentype/inter/Inter-Regular.otf")),
+];
+
 /// Installs what is missing of these lists, all at once.
 pub fn ensure(lists: &[&[Package]], stages: &Stages) -> anyhow::Result<()> {
     let packages = lists.iter().copied().flatten();

@@ -41,6 +41,20 @@ pub fn download(wheels: &[Wheel], folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Downloads a wheel for another platform than this machine's.
+pub fn download_for(wheel: &Wheel, platform: &str, folder: &Path) -> anyhow::Result<()> {
+    files::empty_dir(folder)?;
+    let requirements = folder.join("requirements.txt");
+    std::fs::write(&requirements, wheel.pinned()).with_context(|| format!("writing {}", requirements.display()))?;
+    shell::capture(
+        python()
+            .args(["-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"])
+            .args(["--only-binary=:all:", "--platform", platform, "--require-hashes", "--dest"])
+            .args([folder, Path::new("--requirement"), &requirements]),
+    )?;
+    Ok(())
+}
+
 /// Downloads a source archive into a folder that holds nothing else. It is not built, but asked for its name.
 pub fn download_source(source: &Wheel, folder: &Path) -> anyhow::Result<()> {
     files::empty_dir(folder)?;

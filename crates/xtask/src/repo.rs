@@ -1,6 +1,6 @@
 //! Where this checkout is and what Cargo says about it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Context;
@@ -17,7 +17,12 @@ pub fn root() -> anyhow::Result<PathBuf> {
 
 /// `cargo` in the root of the checkout, free of the variables that belong to the call that started this program.
 pub fn cargo() -> anyhow::Result<Command> {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo_at(Path::new(&std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())))
+}
+
+/// The same for another toolchain's `cargo`.
+pub fn cargo_at(program: &Path) -> anyhow::Result<Command> {
+    let mut command = Command::new(program);
     command.current_dir(root()?);
     for (name, _) in std::env::vars_os() {
         if name.to_str().is_some_and(|name| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")) {
@@ -66,14 +71,13 @@ pub fn build_tests() -> anyhow::Result<PathBuf> {
 
 fn build(cargo: &mut Command) -> anyhow::Result<PathBuf> {
     let messages = shell::capture_with_progress(cargo.args(["--message-format", "json-render-diagnostics"]))?;
-    tokbar_in(&messages).context("Cargo built no `tokbar`")
+    program_in(&messages, "tokbar").context("Cargo built no `tokbar`")
 }
 
-/// The `tokbar` program that Cargo's JSON messages name, one message a line; not its unit tests of the same name.
-fn tokbar_in(messages: &str) -> Option<PathBuf> {
+/// The program of this name that Cargo's JSON messages tell of, one message a line; not its unit tests of the same name.
+pub fn program_in(messages: &str, name: &str) -> Option<PathBuf> {
     let messages = messages.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
-    let mut built =
-        messages.filter(|message| message["target"]["name"] == "tokbar" && message["profile"]["test"] == false);
+    let mut built = messages.filter(|message| message["target"]["name"] == name && message["profile"]["test"] == false);
     built.find_map(|message| message["executable"].as_str().map(PathBuf::from))
 }
 
@@ -97,6 +101,16 @@ pub fn text_files() -> anyhow::Result<Vec<TextFile>> {
     let read =
         |path: &&str| Some(TextFile { path: (*path).to_owned(), text: std::fs::read_to_string(root.join(path)).ok()? });
     Ok(paths.iter().filter_map(read).collect())
+}
+
+/// Folder that all checkouts of this user share: `$XDG_CACHE_HOME/tokbar/dev`, by default under `~/.cache`.
+pub fn dev_dir() -> anyhow::Result<PathBuf> {
+    let given = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = match given {
+        Some(path) => path,
+        None => std::env::home_dir().context("neither XDG_CACHE_HOME nor HOME is set")?.join(".cache"),
+    };
+    Ok(cache.join("tokbar/dev"))
 }
 
 /// Where Cargo puts what it builds.

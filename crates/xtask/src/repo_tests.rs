@@ -1,4 +1,4 @@
-use super::tokbar_in;
+use super::program_in;
 
 #[test]
 fn the_program_is_told_from_libraries_and_tests() {
@@ -9,6 +9,6 @@ not JSON
 {"target":{"name":"tokbar"},"profile":{"test":false},"executable":"/t/debug/tokbar"}
 {"reason":"build-finished","success":true}
 "#;
-    assert_eq!(tokbar_in(messages).as_deref(), Some("/t/debug/tokbar".as_ref()));
-    assert_eq!(tokbar_in("{}"), None);
+    assert_eq!(program_in(messages, "tokbar").as_deref(), Some("/t/debug/tokbar".as_ref()));
+    assert_eq!(program_in("{}", "tokbar"), None);
 }

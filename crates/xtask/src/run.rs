@@ -7,13 +7,14 @@ use anyhow::Context;
 
 use crate::repo::Profile;
 use crate::stages::Stages;
-use crate::{model, repo, setup};
+use crate::{model, repo, setup, ui};
 
 /// Serves the model given first, or the one to try Tokbar with; further arguments go to `tokbar serve`.
 pub fn run(arguments: &[String]) -> anyhow::Result<()> {
     let (model, options) = split(arguments);
     setup::ensure()?;
     let stages = Stages::new("run");
+    ui::ensure(&stages)?;
     let tokbar = stages.run("building tokbar for release", || repo::build_tokbar(Profile::Release))?;
     let model = match model {
         Some(model) => model.into(),

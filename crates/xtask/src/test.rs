@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 
 use crate::python::{Dependencies, Wheel};
 use crate::stages::Stages;
-use crate::{clients, kit, model, packages, python, repo, setup, shell, tidy};
+use crate::{check_macos, clients, kit, model, packages, python, repo, setup, shell, tidy, ui, workflows};
 
 /// The spelling checker, one hash per platform.
 const TYPOS: Wheel = Wheel {
@@ -29,8 +29,11 @@ pub fn run(arguments: &[String]) -> anyhow::Result<()> {
     let stages = Stages::new("test");
     stages.run("formatting", || shell::show(repo::cargo()?.args(["fmt", "--all", "--check"])))?;
     stages.run("tidy", || tidy::run(&[]))?;
-    packages::ensure(&[packages::PYTHON, packages::NODE], &stages)?;
+    packages::ensure(&[packages::PYTHON, packages::NODE, packages::DESKTOP], &stages)?;
     stages.run("spelling", check_spelling)?;
+    stages.run("workflows", workflows::check)?;
+    // Before the program is built: it takes the pages in.
+    ui::ensure(&stages)?;
     stages.run("clippy", || clippy(&["--workspace", "--all-targets"]))?;
     stages.run("clippy for the bindings", || clippy(&["--package", "xtask", "--bins", "--features", "bindings"]))?;
     stages.run("clients for the tests", clients::ensure)?;
@@ -39,7 +42,13 @@ pub fn run(arguments: &[String]) -> anyhow::Result<()> {
     for model in model::MODELS {
         model::bring(model, &tokbar, &stages)?;
     }
-    let tally = stages.run("tests", || run_tests(scope))?;
+    if scope == Scope::All && cfg!(target_os = "linux") {
+        stages.run("the Mac's build", check_macos::whole)?;
+    }
+    let mut tally = stages.run("tests", || run_tests(scope))?;
+    let pages = ui::test(&tokbar, &repo::testkit()?.join(model::SMOLLM2.folder), &stages)?;
+    tally.n_passed += pages.n_passed;
+    tally.n_failed += pages.n_failed;
     stages.finish();
     // The last line: what a reader, or a program that reads CI's output, looks for.
     println!("{} passed, {} failed", tally.n_passed, tally.n_failed);

@@ -169,6 +169,14 @@ pub struct SizeArgs {
     pub seed: Option<u64>,
 }
 
+impl SizeArgs {
+    /// As usual, but little: for a person who waits.
+    pub fn brief() -> Self {
+        let (prompt_tokens, output_tokens, long_prompt_tokens) = (1000, 64, 2000);
+        Self { prompt_tokens, output_tokens, long_prompt_tokens, runs: 2, streams: vec![1, 4], turns: 4, seed: None }
+    }
+}
+
 /// Where results go besides the terminal.
 #[derive(Debug, Args)]
 pub struct OutputArgs {

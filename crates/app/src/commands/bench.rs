@@ -3,6 +3,7 @@
 mod client;
 mod compare;
 mod engine;
+pub mod inside;
 mod machine;
 mod options;
 mod output;
@@ -12,7 +13,7 @@ mod prompts;
 mod results;
 mod run;
 mod statistics;
-mod suites;
+pub mod suites;
 mod table;
 mod target;
 mod worker;

@@ -22,19 +22,26 @@ const N_DISK_BYTES_LEAST: u64 = 10 << 30;
 
 /// What was looked at.
 #[derive(Debug, Serialize)]
-struct Finding {
-    what: &'static str,
-    state: State,
-    found: String,
+pub struct Finding {
+    /// What it is.
+    pub what: &'static str,
+    /// How it stands.
+    pub state: State,
+    /// What was seen.
+    pub found: String,
     /// What to do; empty when all is well.
-    fix: String,
+    pub fix: String,
 }
 
+/// How something stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum State {
+pub enum State {
+    /// As it should.
     Fine,
+    /// It could be better.
     Notable,
+    /// It does not work.
     Wrong,
 }
 
@@ -72,8 +79,9 @@ fn write(path: &Path, text: &str) -> Result<()> {
     write().with_context(|| format!("cannot write {}", path.display()))
 }
 
-fn findings() -> Vec<Finding> {
-    let mut findings = vec![memory_now(), disk(), settings(), network(), servers()];
+/// Looks at everything.
+pub fn findings() -> Vec<Finding> {
+    let mut findings = vec![app(), memory_now(), disk(), settings(), network(), servers()];
     match shelf::shelves() {
         Ok(shelves) => findings.extend(models(&shelves)),
         Err(error) => findings.push(wrong("models", say::cause(&error), "correct or delete the file")),
@@ -87,6 +95,15 @@ fn fine(what: &'static str, found: String) -> Finding {
 
 fn wrong(what: &'static str, found: String, fix: &str) -> Finding {
     Finding { what, state: State::Wrong, found, fix: fix.to_owned() }
+}
+
+/// Whether the app that this program is part of is whole.
+fn app() -> Finding {
+    match tokbar_models::use_those_of_the_app() {
+        Ok(None) => fine("app", "this program is part of no app".to_owned()),
+        Ok(Some(kernels)) => fine("app", format!("kernels in {}", kernels.display())),
+        Err(error) => wrong("app", error.to_string(), "install the app again"),
+    }
 }
 
 fn memory_now() -> Finding {

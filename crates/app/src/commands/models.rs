@@ -45,7 +45,7 @@ struct Recommended {
 impl Recommended {
     fn of(catalog: &Catalog, machine: &Machine) -> Self {
         let found = recommend(catalog, machine, &known::can_run);
-        let name = |entry: Option<&Entry>| entry.map(|entry| short(entry).to_owned());
+        let name = |entry: Option<&Entry>| entry.map(|entry| known::short(entry).to_owned());
         Self { smart: name(found.smart), fast: name(found.fast) }
     }
 }
@@ -69,7 +69,7 @@ impl Row {
         let n_context = entry.n_context.map_or(n_context, |most| most.min(n_context));
         let fit = entry.demand().map(|demand| fit(&demand, n_context, machine, &Unloaded::default()));
         Self {
-            name: short(entry).to_owned(),
+            name: known::short(entry).to_owned(),
             repo: entry.repo.clone(),
             capabilities: entry.capabilities.clone(),
             n_weight_bytes: entry.weight_bytes(),
@@ -115,8 +115,4 @@ impl List {
         }
         Ok(text)
     }
-}
-
-fn short(entry: &Entry) -> &str {
-    entry.aliases.first().unwrap_or(&entry.name)
 }

@@ -6,15 +6,13 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use crate::cli::PsArgs;
+use crate::control::Door;
 use crate::{control, say, size};
 
 /// Asks every server and shows its models, memory, and what it did of late to save some.
 pub fn run(args: &PsArgs) -> Result<()> {
-    let ask = |address: String| {
-        let census = control::get(&address, "/control/models", &args.key)?;
-        Ok(json!({"server": address, "census": census}))
-    };
-    let servers: Vec<Value> = control::addresses(&args.key)?.into_iter().map(ask).collect::<Result<_>>()?;
+    let ask = |door: Door| Ok(json!({"server": door.address, "live": control::get(&door, "/live/now")?}));
+    let servers: Vec<Value> = control::doors(&args.key)?.into_iter().map(ask).collect::<Result<_>>()?;
     if args.json {
         say::line(serde_json::to_string_pretty(&servers)?)?;
     } else {
@@ -26,13 +24,13 @@ pub fn run(args: &PsArgs) -> Result<()> {
 fn table(servers: &[Value]) -> Result<String, std::fmt::Error> {
     let mut text = String::new();
     for server in servers {
-        let census = &server["census"];
-        let bytes = |name: &str| size::show(census[name].as_u64().unwrap_or(0));
-        let pressure = census["pressure"].as_str().unwrap_or("unknown");
+        let live = &server["live"];
+        let bytes = |name: &str| size::show(live["memory"][name].as_u64().unwrap_or(0));
+        let pressure = live["memory"]["pressure"].as_str().unwrap_or("unknown");
         let memory =
-            format!("{} held, {} free of {}", bytes("footprint_bytes"), bytes("free_bytes"), bytes("total_bytes"));
+            format!("{} held, {} free of {}", bytes("tokbar_bytes"), bytes("free_bytes"), bytes("total_bytes"));
         writeln!(text, "{}  {memory}, pressure {pressure}", server["server"].as_str().unwrap_or(""))?;
-        for model in census["models"].as_array().into_iter().flatten() {
+        for model in live["models"].as_array().into_iter().flatten() {
             let count = |name: &str| model[name].as_u64().unwrap_or(0);
             let pinned = if model["is_pinned"] == true { ", pinned" } else { "" };
             let use_ = match (count("n_running"), count("n_waiting")) {
@@ -51,8 +49,9 @@ fn table(servers: &[Value]) -> Result<String, std::fmt::Error> {
             }
             writeln!(text, "  {id}  {}  {state}, {use_}{pinned}", size::show(count("n_bytes")))?;
         }
-        for act in census["acts"].as_array().into_iter().flatten().filter_map(Value::as_str) {
-            writeln!(text, "    {act}")?;
+        for act in live["acts"].as_array().into_iter().flatten() {
+            let word = |name: &str| act[name].as_str().unwrap_or("");
+            writeln!(text, "    {} {}", word("at"), word("words"))?;
         }
     }
     Ok(text)

@@ -1,5 +1,6 @@
 //! `tokbar pull`: brings a model from the Hub into the Hugging Face cache.
 
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
@@ -40,13 +41,14 @@ pub fn run(args: &PullArgs) -> Result<()> {
             told = Some(Instant::now());
             broken = say::line(progress_line(&shown));
         }
+        ControlFlow::Continue(())
     });
     broken?;
     match &pulled {
         Ok(dir) => say::line(json!({"event": "done", "id": id, "path": dir}))?,
-        Err(error) => say::line(json!({"event": "error", "id": id, "message": say::cause(error)}))?,
+        Err(error) => say::line(json!({"event": "error", "id": id, "message": error.to_string()}))?,
     }
-    pulled.map(drop)
+    Ok(pulled.map(drop)?)
 }
 
 fn progress_line(shown: &Shown) -> serde_json::Value {

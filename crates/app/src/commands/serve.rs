@@ -1,52 +1,78 @@
 //! `tokbar serve`.
 
 use std::fmt::Display;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use tokbar_server::control::{Parts, Site};
 use tokbar_server::{DEFAULT_NAME, HostAddresses, Key, KeyScope, Keys, Models, ServerOptions, ServerState};
 
 use crate::cli::{KeepArgs, ServeArgs};
+use crate::cloud::Cloud;
+use crate::launch::{self, Ending, Launch};
 use crate::lifecycle::mark::{Mark, Running};
-use crate::lifecycle::{self, Keeper, KeeperOptions, Loaded, Recipe};
+use crate::lifecycle::{self, Keeper, KeeperOptions, Loaded, Recipe, Watch, load_watched};
+use crate::parts::{self, Basis};
 use crate::port::{self, Bound};
-use crate::{control, key_file, say, wiring};
+use crate::{control, key_file, mcp, say, wiring};
 
 /// Longest other name of a model.
 const N_NAME_MAX: usize = 128;
 
-/// Binds first, so that a taken port costs no load, and answers from then on, with the news that the model is loading;
-/// serves until it is told to stop.
+/// Binds first, so that a taken port costs no load, and answers from then on, with the news that the model is loading, if
+/// one is named; serves until it is told to stop.
 pub fn run(args: &ServeArgs) -> Result<()> {
     let keys = keys(args)?;
     check_exposure(args, keys.is_some())?;
     check_names(args)?;
+    let toolbox = mcp::toolbox(&args.mcp)?;
     let Bound { listener, note } = port::bind(args.host, args.port)?;
     if let Some(note) = note {
         tell(note);
     }
     let address = listener.local_addr().context("the socket has no address")?;
-    let models = Models::loading(short_name(&args.model.model));
-    let recipe = recipe(args);
+    let (recipe, safe_mode) = recipe(args);
+    let (launch, watch, ending) = (Launch::new()?, Arc::new(Watch::default()), Ending::default());
+    let name = short_name(&args.model.model);
+    let models = if name.is_empty() { Models::default() } else { coming(&name, &watch) };
+    let _mark = mark(&name, address, &launch);
+    let basis = Basis {
+        site: Site { address: Some(address), lan: launch::lan(address), safe_mode },
+        models: models.clone(),
+        token: launch.token().to_owned(),
+        own_keys: keys_of_command(args)?,
+        cache_dir: args.kv.dir.clone(),
+        cloud: Cloud::new(&args.cloud)?,
+        ending: ending.clone(),
+    };
+    let parts = Parts { toolbox, ..parts::parts(basis) };
+    let state = ServerState::new(models.clone(), options(args, keys.clone(), &launch)).with_parts(parts);
     let mut keeper = None;
-    let _mark = mark(&short_name(&args.model.model), address);
     let served = wiring::block_on(async {
         listener.set_nonblocking(true).context("the socket cannot be made async")?;
         let listener = tokio::net::TcpListener::from_std(listener).context("the socket cannot be made async")?;
         let (stop, stop_now) = (wiring::stop_signal(1)?, wiring::stop_signal(2)?);
-        let state = ServerState::new(models.clone(), options(args, keys.clone()));
+        let stop = async {
+            tokio::select! {
+                () = stop => {}
+                () = ending.asked() => {}
+            }
+        };
         let mut serving = pin!(tokbar_server::serve(listener, state, stop));
         let mut stop_now = pin!(stop_now);
         let (model, kv) = (recipe.model.clone(), recipe.kv.clone());
+        let load = move || if model.model.is_empty() { Ok(None) } else { load_watched(&model, &kv, &watch).map(Some) };
         tokio::select! {
-            loaded = wiring::in_background(move || lifecycle::load_keeping(&model, &kv))? => {
+            loaded = wiring::in_background(load)? => {
                 let loaded = loaded??;
-                let news = news(address, &loaded, keys.is_some());
+                let news = news(address, loaded.as_ref(), keys.is_some());
                 keeper = Some(Keeper::start(&models, loaded, recipe, keeper_options(&args.keep, address))?);
                 tell(news);
+                tell(format_args!("Manage: {}", launch.page(address)));
             }
             () = &mut serving => return Ok(()),
             () = &mut stop_now => return Ok(()),
@@ -61,23 +87,29 @@ pub fn run(args: &ServeArgs) -> Result<()> {
     served
 }
 
-/// How the model is loaded: with less after an unclean end.
-fn recipe(args: &ServeArgs) -> Recipe {
+/// A model on its way.
+fn coming(name: &str, watch: &Arc<Watch>) -> Models {
+    let watch = Arc::clone(watch);
+    Models::loading(name.to_owned(), Arc::new(move || watch.part()))
+}
+
+/// How the model is loaded: with less after an unclean end, and then why.
+fn recipe(args: &ServeArgs) -> (Recipe, Option<String>) {
     let mut recipe = Recipe { model: args.model.clone(), kv: args.kv.clone(), names: args.names.clone(), id: None };
     let dir = control::marks();
     let take = |dir: PathBuf| lifecycle::after_unclean_end(&dir, &mut recipe.model, &mut recipe.kv);
-    if let Some(note) = dir.ok().filter(|_| !args.keep.no_safe_mode).and_then(take) {
+    let note = dir.ok().filter(|_| !args.keep.no_safe_mode).and_then(take);
+    if let Some(note) = &note {
         tell(format_args!("Note: {note}"));
     }
-    recipe
+    (recipe, note)
 }
 
 /// Tells others on this machine, and the next start, that a model is loaded.
-fn mark(model: &str, address: SocketAddr) -> Option<Mark> {
-    Mark::set(
-        &control::marks().ok()?,
-        &Running { pid: std::process::id(), model: model.to_owned(), address: address.to_string() },
-    )
+fn mark(model: &str, address: SocketAddr, launch: &Launch) -> Option<Mark> {
+    let (model, token) = (model.to_owned(), launch.token().to_owned());
+    let running = Running { pid: std::process::id(), model, address: address.to_string(), token };
+    Mark::set(&control::marks().ok()?, &running)
 }
 
 fn keeper_options(args: &KeepArgs, address: SocketAddr) -> KeeperOptions {
@@ -95,12 +127,16 @@ fn keeper_options(args: &KeepArgs, address: SocketAddr) -> KeeperOptions {
 /// The keys of this user's file and of the command line; `None` when there are none.
 fn keys(args: &ServeArgs) -> Result<Option<Keys>> {
     let mut keys = key_file::keys(&key_file::read(&key_file::place()?)?);
+    keys.0.extend(keys_of_command(args)?.0);
+    Ok((!keys.0.is_empty()).then_some(keys))
+}
+
+fn keys_of_command(args: &ServeArgs) -> Result<Keys> {
     match args.api_key.as_deref() {
         Some("") => bail!("the API key is empty; give one with --api-key or TOKBAR_API_KEY, or leave it out"),
-        Some(secret) => keys.0.push(Key::new("command line", KeyScope::Manage, secret)),
-        None => {}
+        Some(secret) => Ok(Keys(vec![Key::new("command line", KeyScope::Manage, secret)])),
+        None => Ok(Keys::default()),
     }
-    Ok((!keys.0.is_empty()).then_some(keys))
 }
 
 /// What clients are told is loading: an id as it is, of a path only its end, as folders are nobody else's business.
@@ -144,12 +180,13 @@ fn check_names(args: &ServeArgs) -> Result<()> {
     Ok(())
 }
 
-fn options(args: &ServeArgs, keys: Option<Keys>) -> ServerOptions {
+fn options(args: &ServeArgs, keys: Option<Keys>, launch: &Launch) -> ServerOptions {
     ServerOptions {
         allowed_hosts: args.allow_hosts.clone(),
         host_addresses: if args.host.is_loopback() { HostAddresses::Loopback } else { HostAddresses::Any },
         allowed_origins: args.allow_origins.clone(),
         keys,
+        launch: Some(launch.key()),
         n_calls_per_minute: (args.rate_limit > 0).then_some(args.rate_limit),
         call_timeout: args.timeout.map(Duration::from_secs),
         ..ServerOptions::default()
@@ -157,13 +194,11 @@ fn options(args: &ServeArgs, keys: Option<Keys>) -> ServerOptions {
 }
 
 /// What is served where, and a line to try it.
-fn news(address: SocketAddr, loaded: &Loaded, has_key: bool) -> String {
-    let host = match address.ip() {
-        ip if ip == Ipv4Addr::LOCALHOST || ip.is_unspecified() => "localhost".to_owned(),
-        IpAddr::V6(ip) => format!("[{ip}]"),
-        ip => ip.to_string(),
+fn news(address: SocketAddr, loaded: Option<&Loaded>, has_key: bool) -> String {
+    let base_url = format!("http://{}/v1", launch::host(address));
+    let Some(loaded) = loaded else {
+        return format!("Serving no model yet: `tokbar ls` shows those that calls may name\nReady: {base_url}");
     };
-    let base_url = format!("http://{host}:{}/v1", address.port());
     let key = if has_key { " \\\n  -H \"Authorization: Bearer $TOKBAR_API_KEY\"" } else { "" };
     let request = if loaded.text.template.is_some() {
         r#"{"model": "default", "messages": [{"role": "user", "content": "What is the capital of France?"}]}"#

@@ -12,9 +12,9 @@ use crate::{control, say};
 pub fn run(args: &StopArgs) -> Result<()> {
     let Some(model) = &args.model else { return stop_servers(args) };
     let mut refused = None;
-    for address in control::addresses(&args.key)? {
-        match control::post(&address, "/control/models/unload", &json!({"model": model}), &args.key) {
-            Ok(_) => say::line(format_args!("{model} is unloaded at {address}"))?,
+    for door in control::doors(&args.key)? {
+        match control::post(&door, "/models/unload", &json!({"model": model})) {
+            Ok(_) => say::line(format_args!("{model} is unloaded at {}", door.address))?,
             Err(error) => refused = Some(error),
         }
     }

@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::Result;
-use tokbar_server::{ApiError, Census, Later, Lifecycle, Models, PinChange, Resident as Shown};
+use tokbar_server::{ApiError, Census, Later, Lifecycle, Models, PinChange, Resident as Shown, ResidentState};
 use tokio::sync::oneshot;
 
 use super::load::Watch;
@@ -75,17 +75,23 @@ struct Handle {
 }
 
 impl Keeper {
-    /// Serves `loaded` as the first of `models`, and keeps them from now on.
+    /// Serves `first`, if there is one, as the first of `models`, and keeps them from now on. `recipe` is how it was loaded, and
+    /// how others are.
     ///
     /// # Errors
     /// When the system gives no thread.
-    pub fn start(models: &Models, loaded: Loaded, recipe: Recipe, options: KeeperOptions) -> Result<Self> {
+    pub fn start(models: &Models, first: Option<Loaded>, recipe: Recipe, options: KeeperOptions) -> Result<Self> {
         let (commands, receiver) = std::sync::mpsc::sync_channel(N_COMMANDS_MAX);
         let shared = Arc::new(Shared::default());
-        let thread = worker::start(models.clone(), (loaded, recipe), options, (receiver, Arc::clone(&shared)))?;
+        let thread = worker::start(models.clone(), (first, recipe), options, (receiver, Arc::clone(&shared)))?;
         let handle = Arc::new(Handle { commands, shared });
         models.keep_by(handle.clone());
         Ok(Self { handle, thread: Some(thread) })
+    }
+
+    /// What loads, unloads and pins, and tells what is loaded.
+    pub fn lifecycle(&self) -> Arc<dyn Lifecycle> {
+        self.handle.clone()
     }
 
     /// Unloads everything and waits for that. Calls that still run are cancelled.
@@ -151,7 +157,8 @@ impl Shared {
     fn census(&self) -> Census {
         let mut census = self.census.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for (id, watch) in self.moving.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-            let (state, loaded) = watch.as_ref().map_or(("leaving", 1.0), |watch| ("loading", watch.part()));
+            let loading = |watch: &Arc<Watch>| (ResidentState::Loading, watch.part());
+            let (state, loaded) = watch.as_ref().map_or((ResidentState::Leaving, 1.0), loading);
             census.models.push(Shown { id: id.clone(), state, loaded, ..Shown::default() });
         }
         census

@@ -147,6 +147,7 @@ fn start_engine(
     let dir = &source.dir;
     let options = EngineOptions {
         n_rows_max: usize::from(args.max_rows),
+        n_context_max: args.max_context.map(|n| n as usize),
         kv_budget_bytes: kv.kv_budget.map(|n_bytes| usize::try_from(n_bytes).unwrap_or(usize::MAX)),
         speculation: speculation(args.draft.speculation),
         tier: kv_cache::tier(kv, &source.name),

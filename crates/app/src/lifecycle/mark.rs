@@ -3,7 +3,7 @@
 //! Whoever runs holds a lock on its mark. A mark that nobody locks is what an unclean end left behind.
 
 use std::fs::{self, File, TryLockError};
-use std::io::{Read, Write};
+use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -17,17 +17,20 @@ const N_MARKS_MAX: usize = 1000;
 pub struct Running {
     /// The process.
     pub pid: u32,
-    /// What it serves first.
+    /// What it serves first; empty while it serves nothing.
     pub model: String,
     /// Where it listens, such as `127.0.0.1:8000`.
     pub address: String,
+    /// The key of its launch, with which this user manages it.
+    #[serde(default)]
+    pub token: String,
 }
 
 /// Held while a model is loaded; gone when dropped.
 #[derive(Debug)]
 pub struct Mark {
     path: PathBuf,
-    _lock: File,
+    lock: File,
 }
 
 impl Mark {
@@ -36,18 +39,48 @@ impl Mark {
         let path = dir.join(format!("{}.json", running.pid));
         let write = || -> std::io::Result<File> {
             fs::create_dir_all(dir)?;
-            let mut file = File::options().write(true).create(true).truncate(true).open(&path)?;
+            let mut options = File::options();
+            options.write(true).create(true).truncate(true);
+            // The token is this user's alone. A file of an earlier process of that number keeps its own permissions.
+            #[cfg(unix)]
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+            remove_absent(&path)?;
+            let mut file = options.open(&path)?;
             file.lock()?;
             file.write_all(&serde_json::to_vec(running)?)?;
             file.sync_all()?;
             Ok(file)
         };
         match write() {
-            Ok(lock) => Some(Self { path, _lock: lock }),
+            Ok(lock) => Some(Self { path, lock }),
             Err(error) => {
                 tracing::debug!(%error, "no mark of a running server was made");
                 None
             }
+        }
+    }
+}
+
+/// Removes a file that need not be there.
+fn remove_absent(path: &Path) -> std::io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+impl Mark {
+    /// Says something else from now on.
+    pub fn update(&mut self, running: &Running) {
+        let mut write = || -> std::io::Result<()> {
+            let text = serde_json::to_vec(running)?;
+            self.lock.rewind()?;
+            self.lock.set_len(0)?;
+            self.lock.write_all(&text)?;
+            self.lock.sync_data()
+        };
+        if let Err(error) = write() {
+            tracing::debug!(%error, "the mark of a running server says what it said");
         }
     }
 }
@@ -65,11 +98,11 @@ pub fn running(dir: &Path) -> Vec<Running> {
     marks(dir).into_iter().filter(|(_, is_held, _)| *is_held).filter_map(|(_, _, running)| running).collect()
 }
 
-/// Takes up the marks that unclean ends left, and tells which models were loaded then.
+/// Takes up the marks that unclean ends left, and tells which models were loaded then; an end without one left nothing to fear.
 pub fn take_unclean(dir: &Path) -> Vec<String> {
     let mut models = Vec::new();
     for (path, _, running) in marks(dir).into_iter().filter(|(_, is_held, _)| !is_held) {
-        models.extend(running.map(|running| running.model));
+        models.extend(running.map(|running| running.model).filter(|model| !model.is_empty()));
         if let Err(error) = fs::remove_file(&path) {
             tracing::debug!(%error, "an old mark stays");
         }

@@ -1,7 +1,7 @@
 use super::*;
 
 fn server(pid: u32, model: &str) -> Running {
-    Running { pid, model: model.to_owned(), address: "127.0.0.1:1".to_owned() }
+    Running { pid, model: model.to_owned(), token: String::new(), address: "127.0.0.1:1".to_owned() }
 }
 
 #[test]
@@ -18,7 +18,9 @@ fn only_unclean_ends_leave_marks() {
     // As a kill leaves it: the file without its lock.
     fs::write(dir.join("2.json"), serde_json::to_vec(&server(2, "b")).unwrap()).unwrap();
     fs::write(dir.join("3.json"), "cut sh").unwrap();
-    let _other = Mark::set(&dir, &server(4, "c")).unwrap();
+    fs::write(dir.join("5.json"), serde_json::to_vec(&server(5, "")).unwrap()).unwrap();
+    let mut other = Mark::set(&dir, &server(4, "a longer name")).unwrap();
+    other.update(&server(4, "c"));
     assert_eq!(take_unclean(&dir), ["b"]);
     assert!(take_unclean(&dir).is_empty(), "it is said once");
     assert_eq!(running(&dir), [server(4, "c")]);

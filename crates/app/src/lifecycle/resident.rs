@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tokbar_hub::checkpoint::Checkpoint;
-use tokbar_server::{Resident as Shown, ServedModel};
+use tokbar_server::{Resident as Shown, ResidentState, ServedModel};
 
 use super::policy::Held;
 use crate::cli::{KvArgs, ModelArgs};
@@ -37,6 +37,7 @@ pub struct Resident {
     /// Bytes of weights, a drafter's included.
     n_weight_bytes: u64,
     used: Instant,
+    since: Instant,
     /// What the engine had done when it was last looked at.
     n_done: u64,
 }
@@ -46,7 +47,8 @@ impl Resident {
     pub fn new(served: Arc<ServedModel>, drafter: Option<PathBuf>) -> Self {
         let n_drafter = drafter.and_then(|dir| Some(Checkpoint::open(&dir).ok()?.n_bytes())).unwrap_or(0);
         let n_weight_bytes = (served.engine.info().weight_bytes as u64).saturating_add(n_drafter);
-        Self { served, is_pinned: false, n_weight_bytes, used: Instant::now(), n_done: 0 }
+        let now = Instant::now();
+        Self { served, is_pinned: false, n_weight_bytes, used: now, since: now, n_done: 0 }
     }
 
     /// Whether a name reaches it.
@@ -93,13 +95,16 @@ impl Resident {
         let (held, stats) = (self.held(now), self.served.engine.stats());
         Shown {
             id: held.name,
-            state: "ready",
+            state: ResidentState::Ready,
             loaded: 1.0,
             n_bytes: held.n_bytes,
             is_pinned: held.is_pinned,
             n_running: stats.n_running,
             n_waiting: stats.n_waiting,
             unused_s: held.unused.as_secs(),
+            n_context: Some(self.served.engine.info().n_context),
+            quantization: self.served.about.quantization.clone(),
+            ready_s: Some(now.saturating_duration_since(self.since).as_secs()),
         }
     }
 }

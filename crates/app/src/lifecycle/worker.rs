@@ -13,7 +13,8 @@ use tokbar_engine::Hold;
 use tokbar_hub::checkpoint::Checkpoint;
 use tokbar_hub::fit::gigabytes;
 use tokbar_hub::recommend::N_CONTEXT;
-use tokbar_server::{ApiError, Census, DEFAULT_NAME, Models, PinChange};
+use tokbar_server::control::ModelSettings;
+use tokbar_server::{Act, ApiError, Census, DEFAULT_NAME, Models, PinChange, PressureChange};
 
 use super::keeper::{Command, KeeperOptions, Refusing, Shared};
 use super::load::{Loaded, Watch, demand, load_watched};
@@ -22,7 +23,7 @@ use super::resident::{Recipe, Resident};
 use crate::power::{Wakefulness, Work};
 use crate::pressure::{self, FromFile, Level, Policy, Source};
 use crate::wake::{self, Wake};
-use crate::{memory, power, say, sources};
+use crate::{memory, model_settings, power, say, sources};
 
 /// How often the thread looks at use and pressure.
 const TICK: Duration = Duration::from_millis(500);
@@ -30,7 +31,7 @@ const TICK: Duration = Duration::from_millis(500);
 const LOOK: Duration = Duration::from_millis(10);
 /// How long calls of a model that is to go may still run before another waits in vain.
 const DRAIN_MAX: Duration = Duration::from_secs(900);
-/// Acts that are shown.
+/// Acts, and changes of the pressure, that are shown.
 const N_ACTS_MAX: usize = 50;
 /// Forms of names: Ollama's clients add a tag to those without one.
 const TAG: &str = ":latest";
@@ -38,7 +39,7 @@ const TAG: &str = ":latest";
 /// Starts the thread.
 pub fn start(
     models: Models,
-    (loaded, recipe): (Loaded, Recipe),
+    (first, usual): (Option<Loaded>, Recipe),
     options: KeeperOptions,
     (commands, shared): (Receiver<Command>, Arc<Shared>),
 ) -> Result<JoinHandle<()>> {
@@ -52,17 +53,21 @@ pub fn start(
         shared,
         options,
         residents: Vec::new(),
-        recipes: vec![Recipe { id: Some(loaded.name.clone()), ..recipe.clone() }],
+        recipes: first.iter().map(|loaded| Recipe { id: Some(loaded.name.clone()), ..usual.clone() }).collect(),
+        usual,
         source,
         policy,
         hold: Hold::default(),
         acts: VecDeque::new(),
+        pressure_history: VecDeque::new(),
         wakefulness: Wakefulness::new(power::assertion()),
         wake: Wake::default(),
         start: Instant::now(),
     };
-    worker.serve(loaded, recipe.names);
-    worker.residents[0].is_pinned = worker.options.is_pinned;
+    if let Some(loaded) = first {
+        worker.serve(loaded, worker.usual.names.clone());
+        worker.residents[0].is_pinned = worker.options.is_pinned;
+    }
     worker.show();
     let run = move || worker.run(&commands);
     std::thread::Builder::new().name("keeper".to_owned()).spawn(run).context("cannot start a thread")
@@ -74,12 +79,15 @@ struct Worker {
     options: KeeperOptions,
     /// In memory, by the time of loading.
     residents: Vec<Resident>,
-    /// Loaded once; the first is the usual one.
+    /// Loaded once; the first is what a call without a name means.
     recipes: Vec<Recipe>,
+    /// How models are loaded that nobody loaded before.
+    usual: Recipe,
     source: Option<Box<dyn Source>>,
     policy: Policy,
     hold: Hold,
-    acts: VecDeque<String>,
+    acts: VecDeque<Act>,
+    pressure_history: VecDeque<PressureChange>,
     wakefulness: Wakefulness,
     wake: Wake,
     start: Instant,
@@ -161,13 +169,18 @@ impl Worker {
         let dir = sources::folder_here(&recipe.model.model).map_err(failed)?;
         let n_needed = need(&dir).map_err(failed)?;
         self.make_room(&asked, n_needed)?;
-        let recipe = self.bounded(recipe);
+        let own = own_settings(&recipe.model.model, &asked);
+        let mut recipe = self.bounded(recipe);
+        model_settings::lay_over(&mut recipe.model, &own);
         let watch = Arc::new(Watch::default());
         self.shared.moving(&asked, Some(Arc::clone(&watch)));
         let loaded = load_watched(&recipe.model, &recipe.kv, &watch);
         self.shared.settled(&asked);
         self.act(format!("{asked} is loaded: a call names it"));
         self.serve(loaded.map_err(failed)?, recipe.names);
+        if let Some(resident) = self.residents.last_mut() {
+            resident.is_pinned |= own.is_pinned;
+        }
         Ok(())
     }
 
@@ -186,9 +199,8 @@ impl Worker {
         if let Some(known) = self.recipes.iter().find(|recipe| recipe.answers_to(bare)) {
             return Some(known.clone());
         }
-        let usual = self.recipes.first().filter(|_| self.options.switches)?;
-        let model = sources::known_here(bare)?;
-        let mut recipe = usual.clone();
+        let model = sources::known_here(bare).filter(|_| self.options.switches)?;
+        let mut recipe = self.usual.clone();
         recipe.names = if model == bare { Vec::new() } else { vec![bare.to_owned()] };
         recipe.id = None;
         recipe.model.model = model;
@@ -289,6 +301,7 @@ impl Worker {
     fn feel_pressure(&mut self) {
         let Some(said) = self.source.as_mut().and_then(|source| source.level()) else { return };
         let Some(level) = self.policy.observe(self.start.elapsed(), said) else { return };
+        push(&mut self.pressure_history, PressureChange { at: now(), level });
         let refuses = if level == Level::Critical { Refusing::All } else { Refusing::Nothing };
         match level {
             Level::Normal => {
@@ -319,18 +332,15 @@ impl Worker {
     /// Every act is logged and shown.
     fn act(&mut self, what: String) {
         tracing::info!("{what}");
-        self.acts.push_back(format!("{:.0} {what}", jiff::Timestamp::now()));
-        if self.acts.len() > N_ACTS_MAX {
-            self.acts.pop_front();
-        }
+        push(&mut self.acts, Act { at: now(), words: what });
     }
 
     fn show(&self) {
         let (now, machine) = (Instant::now(), memory::machine());
-        let level = format!("{:?}", self.policy.level()).to_lowercase();
         self.shared.show(Census {
             models: self.residents.iter().map(|resident| resident.shown(now)).collect(),
-            pressure: level,
+            pressure: self.policy.level(),
+            pressure_history: self.pressure_history.iter().cloned().collect(),
             footprint_bytes: memory::footprint(),
             free_bytes: machine.n_free_bytes,
             total_bytes: machine.n_bytes,
@@ -339,10 +349,34 @@ impl Worker {
     }
 }
 
+/// Adds to a list of which only the newest are shown.
+fn push<T>(list: &mut VecDeque<T>, item: T) {
+    list.push_back(item);
+    if list.len() > N_ACTS_MAX {
+        list.pop_front();
+    }
+}
+
+fn now() -> String {
+    format!("{:.0}", jiff::Timestamp::now())
+}
+
 /// Whether calls run, or hold a model that is out of service already.
 fn is_in_use(resident: &Resident) -> bool {
     let stats = resident.served.engine.stats();
     stats.n_running + stats.n_waiting > 0 || Arc::strong_count(&resident.served) > 1
+}
+
+/// How this user wants a model loaded; damage to the file is said and costs no load.
+fn own_settings(model: &str, asked: &str) -> ModelSettings {
+    let of = |name: &str| {
+        model_settings::of(name).unwrap_or_else(|error| {
+            tracing::warn!("settings of models are ignored: {}", say::cause(&error));
+            ModelSettings::default()
+        })
+    };
+    let own = of(model);
+    if own == ModelSettings::default() { of(asked) } else { own }
 }
 
 /// Bytes that a checkpoint takes with a context of use.

@@ -188,3 +188,31 @@ fn a_server_for_other_machines_answers_to_its_address() {
     stream.read_to_string(&mut answer).expect("it answers");
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
 }
+
+/// A file that `generate` writes.
+fn generated(dir: &std::path::Path, name: &str) -> String {
+    std::fs::read_to_string(dir.join(name)).expect(name)
+}
+
+#[test]
+fn completions_and_manual_pages_tell_what_the_command_line_takes() {
+    let dir = tempfile::tempdir().expect("a folder");
+    stdout(&["generate", dir.path().to_str().expect("a UTF-8 path")]);
+    for name in ["tokbar.bash", "tokbar.fish", "_tokbar"] {
+        let text = generated(dir.path(), name);
+        for word in ["serve", "pull", "kv-budget", "cache"] {
+            assert!(text.contains(word), "{name} has no {word}");
+        }
+    }
+    let bash = std::process::Command::new("bash").arg("-n").arg(dir.path().join("tokbar.bash")).status().expect("bash");
+    assert!(bash.success());
+    let page = generated(dir.path(), "tokbar.1");
+    assert!(
+        page.contains(".TH TOKBAR 1") && page.contains("tokbar\\-serve(1)") && !page.contains("generate"),
+        "{page}"
+    );
+    assert!(generated(dir.path(), "tokbar-serve.1").contains("allow\\-unauthenticated\\-lan"));
+    assert!(generated(dir.path(), "tokbar-cache-clear.1").contains("Do not ask"));
+    let refused = tokbar(&["generate", "/nowhere/at/all"]);
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("cannot write /nowhere/at/all/tokbar.bash"));
+}

@@ -31,6 +31,28 @@ pub fn raw(server: &Server, call: &[u8]) -> String {
     answer
 }
 
+/// Asks the control API of a server with the key of its launch, and returns status and JSON.
+pub fn manage(server: &Server, method: &str, path: &str, body: &Value) -> (u16, Value) {
+    let body = if method == "GET" { String::new() } else { body.to_string() };
+    let call = format!(
+        "{method} /control/v1{path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        server.token,
+        body.len()
+    );
+    let answer = raw(server, call.as_bytes());
+    let status = answer.split(' ').nth(1).and_then(|code| code.parse().ok()).expect("a status line");
+    let text = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+    (status, serde_json::from_str(text).unwrap_or_else(|error| panic!("{path}: {error}: {answer}")))
+}
+
+/// What the control API answers to a question.
+pub fn managed(server: &Server, path: &str) -> Value {
+    let (status, answer) = manage(server, "GET", path, &Value::Null);
+    assert_eq!(status, 200, "{path}: {answer}");
+    answer
+}
+
 /// Sends JSON and returns status and JSON.
 pub fn post(server: &Server, path: &str, body: &Value) -> (u16, Value) {
     let (status, text) = post_raw(server, path, body.to_string().as_bytes());

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::http::{chat, metric, post, raw, stream};
+use crate::http::{chat, manage, managed, metric, post, stream};
 use crate::testbed::Server;
 use crate::tiny::tiny_model;
 
@@ -67,14 +67,11 @@ fn ask(server: &Server, model: &str) -> (u16, Value) {
 }
 
 fn census(server: &Server) -> Value {
-    let answer = raw(server, b"GET /control/models HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-    serde_json::from_str(answer.split_once("\r\n\r\n").expect("a body").1).expect("JSON")
+    managed(server, "/live/now")
 }
 
-fn control(server: &Server, what: &str, body: &Value) -> String {
-    let body = body.to_string();
-    let head = format!("POST /control/models/{what} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n");
-    raw(server, format!("{head}Content-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len()).as_bytes())
+fn control(server: &Server, what: &str, body: &Value) -> (u16, Value) {
+    manage(server, "POST", &format!("/models/{what}"), body)
 }
 
 fn ids(server: &Server) -> Vec<String> {
@@ -84,7 +81,7 @@ fn ids(server: &Server) -> Vec<String> {
 
 fn n_acts(server: &Server, what: &str) -> usize {
     let acts = census(server)["acts"].as_array().expect("a list").clone();
-    acts.iter().filter(|act| act.as_str().is_some_and(|act| act.contains(what))).count()
+    acts.iter().filter(|act| act["words"].as_str().is_some_and(|act| act.contains(what))).count()
 }
 
 fn wait_until(what: &str, is_so: impl Fn() -> bool) {
@@ -150,10 +147,10 @@ fn a_pinned_model_stays_and_the_refusal_says_so() {
     assert_eq!(status, 507, "{answer}");
     let said = answer["error"]["message"].as_str().expect("a message");
     assert!(said.contains("beside alpha, which stay") && said.contains("--memory-budget"), "{said}");
-    assert!(control(&server, "pin", &json!({"model": "alpha", "pinned": false})).starts_with("HTTP/1.1 200"));
+    assert_eq!(control(&server, "pin", &json!({"model": "alpha", "pinned": false})).0, 200);
     assert_eq!(ask(&server, "beta").0, 200);
     assert_eq!(ids(&server), ["beta"]);
-    assert!(control(&server, "unload", &json!({"model": "alpha"})).starts_with("HTTP/1.1 404"));
+    assert_eq!(control(&server, "unload", &json!({"model": "alpha"})).0, 404);
 }
 
 #[test]
@@ -237,12 +234,12 @@ fn short_memory_sends_state_to_disk_and_fails_no_call_before_it_must() {
 
     set("critical");
     wait_until("calls are refused", || ask(&server, "alpha").0 == 503);
-    assert_eq!(census(&server)["pressure"], "critical");
+    assert_eq!(census(&server)["memory"]["pressure"], "critical");
     assert_eq!(ids(&server), ["alpha"], "it is pinned");
 
     set("normal");
     wait_until("calls are taken", || ask(&server, "alpha").0 == 200);
-    wait_until("pressure is over", || census(&server)["pressure"] == "normal");
+    wait_until("pressure is over", || census(&server)["memory"]["pressure"] == "normal");
     assert!(cached() > 200, "it came back from disk");
     wait_until("state is kept again", || metric(&server, "kv_blocks") > 0.0);
     assert!(n_acts(&server, "memory pressure") >= 3, "{}", census(&server));
@@ -269,7 +266,7 @@ fn running_servers_are_shown_and_told_what_to_do() {
     let (_, said) = bed.tokbar(&["ps"]);
     assert!(said.contains("alpha") && said.contains("ready") && said.contains("pressure"), "{said}");
     let shown: Value = serde_json::from_str(&bed.tokbar(&["ps", "--json"]).1).expect("JSON");
-    assert_eq!(shown[0]["census"]["models"][0]["id"], "alpha");
+    assert_eq!(shown[0]["live"]["models"][0]["id"], "alpha");
     assert!(bed.tokbar(&["stop", "alpha"]).1.contains("alpha is unloaded"));
     assert!(ids(&server).is_empty());
     let (is_ok, said) = bed.tokbar(&["stop", "alpha"]);

@@ -37,6 +37,8 @@ pub struct Server {
     child: Child,
     /// Such as `http://localhost:40001/v1`.
     pub base_url: String,
+    /// The key of its launch.
+    pub token: String,
 }
 
 impl Server {
@@ -65,9 +67,16 @@ impl Server {
     }
 
     fn run(mut command: Command, model: &Path, args: &[&str]) -> Self {
+        command.arg("serve");
+        if model != Path::new("") {
+            command.arg(model);
+        }
+        Self::spawn(command, args)
+    }
+
+    /// As `command` says, up to the model.
+    pub fn spawn(mut command: Command, args: &[&str]) -> Self {
         let mut child = command
-            .arg("serve")
-            .arg(model)
             .args(["--port", "0"])
             // Without a folder of its own a test keeps nothing on disk.
             .args((!args.contains(&"--cache-dir")).then_some("--no-disk-cache"))
@@ -77,17 +86,24 @@ impl Server {
             .spawn()
             .expect("tokbar starts");
         let stdout = BufReader::new(child.stdout.take().expect("stdout is piped"));
-        let base_url = stdout
-            .lines()
-            .map_while(Result::ok)
-            .find_map(|line| line.strip_prefix("Ready: ").map(str::to_owned))
-            .expect("the server says where it listens");
-        Self { child, base_url }
+        let mut lines = stdout.lines().map_while(Result::ok);
+        let mut said = |start: &str| {
+            let line = lines.find_map(|line| line.strip_prefix(start).map(str::to_owned));
+            line.unwrap_or_else(|| panic!("the server does not say {start:?}"))
+        };
+        let (base_url, page) = (said("Ready: "), said("Manage: "));
+        let token = page.split_once("#token=").expect("a key behind #").1.to_owned();
+        Self { child, base_url, token }
     }
 
     /// Host and port.
     pub fn address(&self) -> &str {
         self.base_url.trim_start_matches("http://").trim_end_matches("/v1")
+    }
+
+    /// Waits until the server ends by itself.
+    pub fn ends(mut self) -> std::process::ExitStatus {
+        self.child.wait().expect("the server ends")
     }
 
     /// Asks the server to stop as Ctrl-C does, and waits for it.

@@ -7,7 +7,8 @@ use crate::{DraftAsk, Draw, TokenId};
 impl FakeBackend {
     /// The tokens that will be drawn, each wrong by chance.
     pub(super) fn guess(&self, ask: &DraftAsk<'_>) -> Vec<TokenId> {
-        let Some(Stored { sampling, n_prompt, positions, digest, .. }) = self.sequences.get(&ask.sequence) else {
+        let Some(Stored { sampling, n_prompt, reply, positions, digest, .. }) = self.sequences.get(&ask.sequence)
+        else {
             return Vec::new();
         };
         let (mut digest, mut n_positions) = (*digest, positions.len());
@@ -18,7 +19,8 @@ impl FakeBackend {
                 digest.append(token);
                 n_positions += 1;
             }
-            let token = self.options.token(&digest, sampling, &Draw::free(*uniform), n_positions - n_prompt);
+            let written = (n_positions - n_prompt, reply.as_deref());
+            let token = self.options.token(&digest, sampling, &Draw::free(*uniform), written);
             digest.count_output(token);
             next.push(token);
             guessed.push(token);

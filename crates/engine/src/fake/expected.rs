@@ -13,11 +13,13 @@ pub fn expected_tokens(options: &FakeOptions, request: &Request) -> Vec<TokenId>
     request.prompt.iter().for_each(|token| digest.append(*token));
     let mut mask = request.mask.as_ref().map(MaskSource::start);
     let mut tokens = request.prompt.clone();
+    let reply = options.reply_to(&request.prompt);
     while tokens.len() < request.prompt.len() + n_limit {
         let Ok(bits) = mask.as_mut().map_or(Ok(None), |mask| mask.allowed()) else { break };
         let bias = request.sampling.dry.as_ref().map_or(Vec::new(), |dry| dry::penalties(dry, &tokens));
         let draw = Draw::on(uniform(request.sampling.seed, tokens.len()), Terms { mask: bits, bias });
-        let token = options.token(&digest, &request.sampling, &draw, tokens.len() - request.prompt.len());
+        let written = (tokens.len() - request.prompt.len(), reply.as_deref());
+        let token = options.token(&digest, &request.sampling, &draw, written);
         let is_stop = request.stop_tokens.contains(&token) || (!request.ignore_eos && info.eos.contains(&token));
         let is_broken = !is_stop && mask.as_mut().is_some_and(|mask| mask.commit(token).is_err());
         if is_broken {

@@ -1,6 +1,5 @@
 //! Large files over several connections, and mirrors.
 
-use std::fs;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -161,7 +160,7 @@ fn a_disk_that_is_full_is_said_and_nothing_appears() {
     let repository = Repository::new();
     let check = |bed: Testbed, name: &str| {
         let blobs = bed.dir().join("blobs");
-        fs::create_dir_all(&blobs).unwrap();
+        std::fs::create_dir_all(&blobs).unwrap();
         // Every write to this device fails as on a full disk.
         std::os::unix::fs::symlink("/dev/full", blobs.join(format!("{}.{name}", repository.hash(WEIGHTS)))).unwrap();
         let error = bed.run().unwrap_err();

@@ -1,24 +1,22 @@
-//! The KV of a layer that sees a window: a buffer written in place; when it is full, the positions still needed move to the
-//! front of a new one. Must not know families.
+//! KV of the layers that see a window: a run whose front is let go of now and then. Must not know families.
 
-use crate::mx::{self, Array, Cut, Result};
+use std::ops::Range;
+use std::rc::Rc;
 
-/// Positions a buffer grows by at a time.
+use super::run::{Format, Run, State, Tail};
+use crate::mx::{self, Array, Result};
+
+/// Positions beyond what is needed that a run may hold before its front goes.
 const N_GROWTH: usize = 256;
 
 /// Positions kept beyond the window, so that a few can be cut back.
 pub const N_SLACK: usize = 32;
 
-/// Keys and values of a sequence's last positions.
-#[derive(Clone)]
+/// Keys and values of a sequence's last positions, of all layers with one window.
 pub struct Rotating {
     /// Positions a query sees, itself included.
     window: usize,
-    /// `[2 Hk, capacity, D]`: the heads of keys, then those of values.
-    buffer: Option<Array>,
-    /// Position of the buffer's first entry.
-    start: usize,
-    n_positions: usize,
+    tail: Tail,
 }
 
 /// Keys and values of consecutive positions.
@@ -29,92 +27,107 @@ pub struct Held {
     pub start: usize,
 }
 
+/// For undoing a step.
+pub struct Saved(Rc<Run>, State);
+
 impl Rotating {
-    /// An empty cache for queries that see `window` positions.
-    pub fn new(window: usize) -> Self {
-        Self { window, buffer: None, start: 0, n_positions: 0 }
+    /// An empty cache of `n_layers` for queries that see `window` positions.
+    pub fn new(window: usize, n_layers: usize) -> Self {
+        Self { window, tail: Tail::new(Format::Dense, 0, n_layers) }
     }
 
-    /// A cache of `n_positions`, of which `held` are the last.
-    pub fn of(window: usize, held: Held, n_positions: usize) -> Self {
-        Self { window, buffer: Some(held.kv), start: held.start, n_positions }
+    /// A cache of the positions of `range`, the last ones, of which `layers` hold `[2 Hk, S, D]` each.
+    pub fn of(window: usize, range: Range<usize>, layers: Vec<Vec<Array>>) -> Self {
+        let start = range.start;
+        Self { window, tail: Tail::take_over(Run::of(Format::Dense, range, layers), start) }
     }
 
-    /// Appends `[2 Hk, L, D]`; returns them and all positions that the first of them sees.
-    pub fn update(&mut self, kv: &Array) -> Result<Held> {
-        let n_new = kv.dim(1) as usize;
-        let visible = self.first_visible().max(self.start);
-        // Taken out, so that the only handle left is the graph's and the write happens in place.
-        let buffer = match self.buffer.take() {
-            Some(buffer) if self.n_positions - self.start + n_new <= buffer.dim(1) as usize => buffer,
-            old => {
-                let kept = visible.saturating_sub(N_SLACK).max(self.start);
-                let moved = self.moved(old, kv, kept)?;
-                self.start = kept;
-                moved
-            }
-        };
-        let buffer = mx::slice_update(&buffer, kv, 1, (self.n_positions - self.start) as i32)?;
-        self.n_positions += n_new;
-        self.buffer = Some(buffer);
-        self.seen_by_last(n_new)
+    /// Its positions.
+    pub fn run(&self) -> &Rc<Run> {
+        self.tail.run()
     }
 
-    /// The last `n_new` positions and all that the first of them sees.
-    pub fn seen_by_last(&self, n_new: usize) -> Result<Held> {
-        self.held_from(first_visible(self.n_positions - n_new, self.window).max(self.start))
+    /// Positions a query sees, itself included.
+    pub fn window(&self) -> usize {
+        self.window
     }
 
-    /// Forgets the positions from `n_positions` on. Returns whether all that the next position sees is still there; when
-    /// not, nothing has changed.
-    pub fn cut_back(&mut self, n_positions: usize) -> bool {
-        let n_positions = self.n_positions.min(n_positions);
-        let is_there = first_visible(n_positions, self.window) >= self.start;
-        if is_there {
-            self.n_positions = n_positions;
+    /// Lets go of the front when much of it is seen no more.
+    pub fn rotate(&mut self) {
+        // What cannot go now goes later.
+        if let Err(error) = self.try_rotate() {
+            tracing::warn!(error = error.what, "a window keeps what it has left behind");
         }
-        is_there
     }
 
-    /// What later positions can see, as a copy.
-    pub fn snapshot(&self) -> Result<Option<Held>> {
-        if self.buffer.is_none() {
+    fn try_rotate(&mut self) -> Result<()> {
+        let run = self.run();
+        let kept = first_visible(run.end(), self.window).saturating_sub(N_SLACK);
+        if kept < run.start() + N_GROWTH {
+            return Ok(());
+        }
+        run.move_out()?;
+        let range = kept..run.end();
+        let layers = (0..run.n_layers()).map(|layer_idx| run.parts(layer_idx, &range)).collect::<Result<_>>()?;
+        *self = Self::of(self.window, range, layers);
+        Ok(())
+    }
+
+    /// Makes room for `len` more positions.
+    pub fn begin(&mut self, len: usize) {
+        self.rotate();
+        self.run().set_end(self.run().end() + len);
+    }
+
+    /// Writes `[2 Hk, L, D]`, the last positions begun, to a layer.
+    pub fn write(&self, layer_idx: usize, kv: &Array) -> Result<()> {
+        self.run().write(layer_idx, self.run().end() - kv.dim(1) as usize, kv)
+    }
+
+    /// Of a layer, the last `n_new` positions and all that the first of them sees.
+    pub fn seen_by_last(&self, layer_idx: usize, n_new: usize) -> Result<Held> {
+        self.held_from(layer_idx, first_visible(self.run().end() - n_new, self.window))
+    }
+
+    /// Whether all that a position sees is still there once the positions from `n_positions` on are forgotten.
+    pub fn can_cut_back(&self, n_positions: usize) -> bool {
+        first_visible(self.run().end().min(n_positions), self.window) >= self.run().start()
+    }
+
+    /// Forgets the positions from `n_positions` on.
+    pub fn cut_back(&self, n_positions: usize) {
+        self.run().set_end(self.run().end().min(n_positions));
+    }
+
+    /// Of a layer, what later positions can see, as a copy.
+    pub fn snapshot(&self, layer_idx: usize) -> Result<Option<Held>> {
+        if self.run().end() == 0 {
             return Ok(None);
         }
-        let Held { kv, start } = self.held_from(self.first_visible().max(self.start))?;
+        let Held { kv, start } = self.held_from(layer_idx, first_visible(self.run().end(), self.window))?;
         Ok(Some(Held { kv: mx::contiguous(&kv)?, start }))
     }
 
-    /// The array behind it, for evaluation.
-    pub fn array(&self) -> Option<&Array> {
-        self.buffer.as_ref()
+    /// For [`Rotating::restore`].
+    pub fn save(&self) -> Saved {
+        Saved(Rc::clone(self.run()), self.run().save())
     }
 
-    fn held_from(&self, first: usize) -> Result<Held> {
-        let buffer = self.buffer.as_ref().ok_or_else(|| mx::Error { what: "an empty window was read".into() })?;
-        let (start, stop) = ((first - self.start) as i32, (self.n_positions - self.start) as i32);
-        Ok(Held { kv: mx::slice(buffer, &[Cut { axis: 1, start, stop }])?, start: first })
-    }
-
-    fn first_visible(&self) -> usize {
-        first_visible(self.n_positions, self.window)
-    }
-
-    /// A buffer with room for `new`, starting with what `old` holds from position `first` on.
-    fn moved(&self, old: Option<Array>, new: &Array, first: usize) -> Result<Array> {
-        let n_kept = self.n_positions - first;
-        // A window's worth of positions must not fill its buffer at once, or every step would move it.
-        let n_spare = if n_kept > 0 { N_GROWTH } else { 0 };
-        let n_room = (n_kept + new.dim(1) as usize + 1).next_multiple_of(N_GROWTH) + n_spare;
-        let zeros = |n: usize| mx::zeros(&[new.dim(0), n as i32, new.dim(2)], new.dtype());
-        match old {
-            Some(old) if n_kept > 0 => {
-                let start = (first - self.start) as i32;
-                let kept = mx::slice(&old, &[Cut { axis: 1, start, stop: start + n_kept as i32 }])?;
-                mx::concatenate(&[&kept, &zeros(n_room - n_kept)?], 1)
-            }
-            _ => zeros(n_room),
+    /// Undoes what was begun and written since.
+    pub fn restore(&mut self, Saved(run, state): Saved) {
+        if !Rc::ptr_eq(&run, self.run()) {
+            let start = run.start();
+            self.tail = Tail::take_over(Rc::clone(&run), start);
         }
+        run.restore(state);
+    }
+
+    fn held_from(&self, layer_idx: usize, first: usize) -> Result<Held> {
+        let run = self.run();
+        let start = first.max(run.start());
+        let parts = run.parts(layer_idx, &(start..run.end()))?;
+        let kv = parts.into_iter().next().ok_or_else(|| mx::Error { what: "an empty window was read".into() })?;
+        Ok(Held { kv, start })
     }
 }
 

@@ -6,7 +6,12 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
+use super::slab::Place;
 use crate::mx::{self, Array, Cut, Dtype, Packed, Packing, Result};
+
+mod piece;
+
+pub use piece::{Piece, Tail};
 
 /// Positions that a buffer's size is a multiple of.
 const N_GRAIN: usize = 64;
@@ -69,7 +74,11 @@ impl Stored {
 
 /// The heads of keys, or of values, among those stored. A single one is both: the keys are the values too.
 pub fn half(stored: &Array, is_values: i32) -> Cut {
-    let n = stored.dim(0);
+    half_of(stored.dim(0), is_values)
+}
+
+/// The same of `n` heads.
+pub fn half_of(n: i32, is_values: i32) -> Cut {
     if n == 1 {
         return Cut { axis: 0, start: 0, stop: 1 };
     }
@@ -81,6 +90,8 @@ pub struct Run {
     format: Format,
     start: usize,
     state: RefCell<State>,
+    /// In a slab instead of buffers of its own.
+    place: RefCell<Option<Place>>,
     /// How many pieces end at each position.
     ends: RefCell<BTreeMap<usize, usize>>,
     is_written: Cell<bool>,
@@ -92,12 +103,6 @@ pub struct Run {
 pub struct State {
     layers: Vec<Vec<Array>>,
     end: usize,
-}
-
-/// A range of a run that must stay. Counted by the run.
-pub struct Piece {
-    run: Rc<Run>,
-    range: Range<usize>,
 }
 
 impl Format {
@@ -141,6 +146,7 @@ impl Run {
             format,
             start: range.start,
             state: RefCell::new(State { layers, end: range.end }),
+            place: RefCell::default(),
             ends: RefCell::default(),
             is_written: Cell::new(false),
             is_lost: Cell::new(false),
@@ -187,9 +193,57 @@ impl Run {
         self.is_lost.get()
     }
 
-    /// Marks it as spoilt.
+    /// Marks it as spoilt, and all that shares its arrays.
     pub fn lose(&self) {
+        self.mark_lost();
+        self.place.borrow().iter().for_each(|place| place.slab.lose());
+    }
+
+    /// Marks nothing but it.
+    pub fn mark_lost(&self) {
         self.is_lost.set(true);
+    }
+
+    /// Where it is, if not in buffers of its own.
+    pub fn place(&self) -> Option<Place> {
+        self.place.borrow().clone()
+    }
+
+    /// Has it live in a slab, which holds its positions, or not.
+    pub fn settle(&self, place: Option<Place>) {
+        if place.is_some() {
+            self.state.borrow_mut().layers.iter_mut().for_each(Vec::clear);
+        }
+        self.place.replace(place);
+    }
+
+    /// What its own buffers hold of each layer, `[2 Hk, S, D]`.
+    pub fn own_parts(&self) -> Result<Vec<Option<Array>>> {
+        let state = self.state.borrow();
+        let stop = (state.end - self.start) as i32;
+        let part = |part: &Array| mx::slice(part, &[Cut { axis: 1, start: 0, stop }]);
+        state.layers.iter().map(|parts| parts.first().map(part).transpose()).collect()
+    }
+
+    /// Leaves its slab, with the positions that it or its pieces hold. Waits for the device.
+    pub fn move_out(&self) -> Result<()> {
+        let Some(Place { slab, slot }) = self.place() else { return Ok(()) };
+        let end = if self.is_written() { self.end() } else { self.held_end() };
+        if end > self.start && !self.is_lost() {
+            let cut = Cut { axis: 1, start: 0, stop: (end - self.start) as i32 };
+            let mut layers = Vec::with_capacity(self.n_layers());
+            for layer_idx in 0..self.n_layers() {
+                let view = slab.view(layer_idx, slot)?;
+                let part = view.map(|view| mx::contiguous(&mx::slice(&view, &[cut])?)).transpose()?;
+                // At once, so that the slab can be written in place.
+                mx::eval(&part.iter().collect::<Vec<_>>())?;
+                layers.push(part.into_iter().collect());
+            }
+            self.state.borrow_mut().layers = layers;
+        }
+        self.set_end(end);
+        self.settle(None);
+        Ok(())
     }
 
     /// For undoing what appends do.
@@ -210,6 +264,9 @@ impl Run {
 
     /// The arrays behind it, for evaluation.
     pub fn arrays(&self) -> Vec<Array> {
+        if let Some(place) = self.place() {
+            return place.slab.arrays();
+        }
         self.state.borrow().layers.iter().flatten().cloned().collect()
     }
 
@@ -220,6 +277,9 @@ impl Run {
 
     /// Writes `[2 Hk, L, D]` of the positions from `at` on to a layer.
     pub fn write(&self, layer_idx: usize, at: usize, kv: &Array) -> Result<()> {
+        if let Some(Place { slab, slot }) = self.place() {
+            return slab.write(layer_idx, (slot, at - self.start), kv);
+        }
         let new = self.format.pack(kv)?;
         // Taken out, so that the only handle left is the graph's and the write happens in place.
         let old = std::mem::take(&mut self.state.borrow_mut().layers[layer_idx]);
@@ -232,9 +292,9 @@ impl Run {
     /// Keys and values of a layer's positions.
     pub fn read(&self, layer_idx: usize, range: &Range<usize>) -> Result<(Stored, Stored)> {
         let (start, stop) = self.offsets(range);
-        let state = self.state.borrow();
+        let parts = self.buffers(layer_idx)?;
         let stored = |is_values: i32| {
-            let parts = state.layers[layer_idx].iter().map(|part| {
+            let parts = parts.iter().map(|part| {
                 let heads = half(part, is_values);
                 mx::slice(part, &[heads, Cut { axis: 1, start, stop }])
             });
@@ -246,8 +306,16 @@ impl Run {
     /// A layer's arrays at the positions of `range`, as views.
     pub fn parts(&self, layer_idx: usize, range: &Range<usize>) -> Result<Vec<Array>> {
         let (start, stop) = self.offsets(range);
-        let state = self.state.borrow();
-        state.layers[layer_idx].iter().map(|part| mx::slice(part, &[Cut { axis: 1, start, stop }])).collect()
+        let parts = self.buffers(layer_idx)?;
+        parts.iter().map(|part| mx::slice(part, &[Cut { axis: 1, start, stop }])).collect()
+    }
+
+    /// A layer's arrays, or the view of them in a slab.
+    fn buffers(&self, layer_idx: usize) -> Result<Vec<Array>> {
+        match self.place() {
+            Some(Place { slab, slot }) => Ok(slab.view(layer_idx, slot)?.into_iter().collect()),
+            None => Ok(self.state.borrow().layers[layer_idx].clone()),
+        }
     }
 
     fn offsets(&self, range: &Range<usize>) -> (i32, i32) {
@@ -259,6 +327,7 @@ impl Run {
         if self.is_written() || self.is_lost() {
             return Ok(());
         }
+        self.move_out()?;
         let end = self.held_end();
         self.set_end(end);
         let n_held = end - self.start;
@@ -279,7 +348,7 @@ impl Run {
 
 /// Positions that a buffer of `n` is made for: an eighth to spare, so that growth copies each position a bounded number of
 /// times; at least one, or a prompt that fills its buffer would have all layers grow in the first decode step.
-fn room(n: usize) -> usize {
+pub fn room(n: usize) -> usize {
     (n + n / 8 + 1).next_multiple_of(N_GRAIN)
 }
 
@@ -301,84 +370,6 @@ fn write(old: Option<Array>, new: &Array, at: usize) -> Result<Array> {
         }
     };
     mx::slice_update(&buffer, new, 1, at as i32)
-}
-
-impl Piece {
-    /// Holds `range` of a run.
-    pub fn new(run: Rc<Run>, range: Range<usize>) -> Self {
-        *run.ends.borrow_mut().entry(range.end).or_default() += 1;
-        Self { run, range }
-    }
-
-    /// Whose range it is.
-    pub fn run(&self) -> &Rc<Run> {
-        &self.run
-    }
-
-    /// Positions.
-    pub fn range(&self) -> &Range<usize> {
-        &self.range
-    }
-
-    /// Its part inside `range`, if there is any.
-    pub fn clip(&self, range: &Range<usize>) -> Option<Self> {
-        let clipped = self.range.start.max(range.start)..self.range.end.min(range.end);
-        (!clipped.is_empty()).then(|| Self::new(Rc::clone(&self.run), clipped))
-    }
-}
-
-impl Clone for Piece {
-    fn clone(&self) -> Self {
-        Self::new(Rc::clone(&self.run), self.range.clone())
-    }
-}
-
-impl Drop for Piece {
-    fn drop(&mut self) {
-        let mut ends = self.run.ends.borrow_mut();
-        if let Some(n) = ends.get_mut(&self.range.end) {
-            *n -= 1;
-            if *n == 0 {
-                ends.remove(&self.range.end);
-            }
-        }
-    }
-}
-
-/// The right to append to a run, and the part of it that its holder reads.
-pub struct Tail {
-    run: Rc<Run>,
-    /// First position read.
-    pub from: usize,
-}
-
-impl Tail {
-    /// Starts a run at `start`.
-    pub fn new(format: Format, start: usize, n_layers: usize) -> Self {
-        Self::take_over(Run::new(format, start, n_layers), start)
-    }
-
-    /// Goes on with a run that nobody writes.
-    pub fn take_over(run: Rc<Run>, from: usize) -> Self {
-        assert!(!run.is_written.replace(true), "two sequences would write one run");
-        Self { run, from }
-    }
-
-    /// What it appends to.
-    pub fn run(&self) -> &Rc<Run> {
-        &self.run
-    }
-
-    /// All that it reads.
-    pub fn range(&self) -> Range<usize> {
-        self.from..self.run.end()
-    }
-}
-
-impl Drop for Tail {
-    fn drop(&mut self) {
-        self.run.is_written.set(false);
-    }
 }
 
 #[cfg(test)]

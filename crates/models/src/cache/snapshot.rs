@@ -1,8 +1,9 @@
 //! What a sequence's layers remember beside the runs, at one position.
 
+use super::layout::Seat;
 use super::rotating::{Held, Rotating};
 use super::state::StateCache;
-use super::{CacheKind, Own, SequenceCache};
+use super::{Lane, SequenceCache};
 use crate::mx::{self, Array, Result};
 
 /// State of the layers that cannot be cut back.
@@ -25,14 +26,15 @@ pub struct LayerState {
 impl SequenceCache {
     /// The state after all positions so far. Windows are copied, without what no later position sees.
     pub fn snapshot(&self) -> Result<Snapshot> {
-        let layers = self.own.iter().map(|own| {
-            Ok(match own {
-                Own::Full => LayerState::default(),
+        let layers = self.layout.seats.iter().map(|seat| {
+            Ok(match *seat {
+                Seat::Lane(Lane::Full, _) => LayerState::default(),
                 // Of a batch's arrays, only this row's part is to live on.
-                Own::State(state) => {
-                    LayerState { arrays: state.get().iter().map(mx::contiguous).collect::<Result<_>>()?, start: 0 }
+                Seat::State(at) => {
+                    let arrays = self.states[at].get().iter().map(mx::contiguous).collect::<Result<_>>()?;
+                    LayerState { arrays, start: 0 }
                 }
-                Own::Rotating(rotating) => match rotating.snapshot()? {
+                Seat::Lane(Lane::Window(at), idx) => match self.windows[at].snapshot(idx)? {
                     Some(Held { kv, start }) => LayerState { arrays: vec![kv], start },
                     None => LayerState::default(),
                 },
@@ -43,17 +45,18 @@ impl SequenceCache {
 
     /// Takes the state of a snapshot, which was made at this cache's positions by a sequence of the same model.
     pub fn resume(&mut self, snapshot: &Snapshot) {
-        for ((own, kind), state) in self.own.iter_mut().zip(&self.layout.kinds).zip(&snapshot.layers) {
-            match kind {
-                CacheKind::Full => {}
-                CacheKind::State => *own = Own::State(StateCache::of(state.arrays.clone())),
-                CacheKind::Rotating { window } => {
-                    if let [kv] = state.arrays.as_slice() {
-                        let held = Held { kv: kv.clone(), start: state.start };
-                        *own = Own::Rotating(Rotating::of(*window, held, snapshot.n_positions));
-                    }
-                }
+        let mut windows: Vec<Vec<&LayerState>> = vec![Vec::new(); self.windows.len()];
+        for (seat, state) in self.layout.seats.iter().zip(&snapshot.layers) {
+            match *seat {
+                Seat::Lane(Lane::Full, _) => {}
+                Seat::State(at) => self.states[at] = StateCache::of(state.arrays.clone()),
+                Seat::Lane(Lane::Window(at), _) => windows[at].push(state),
             }
+        }
+        for (window, layers) in self.windows.iter_mut().zip(windows) {
+            let start = layers.first().map_or(0, |layer| layer.start);
+            let layers = layers.into_iter().map(|layer| layer.arrays.clone()).collect();
+            *window = Rotating::of(window.window(), start..snapshot.n_positions, layers);
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The arrays that a model's caches hold: what imported state must look like, and what it costs.
 
+use super::layout::Seat;
 use super::run::{Format, GROUP_SIZE};
-use super::{CacheKind, Layout, Own, SequenceCache};
+use super::{Lane, Layout, SequenceCache};
 use crate::mx::{Array, Dtype, item_size};
 
 /// Shapes of a model's caches, read from one that has been used.
@@ -84,13 +85,14 @@ impl Template {
                 layers.iter().filter_map(|parts| Rows::of(parts, run.format())).collect::<Vec<_>>()
             }));
         }
-        let own = cache.own.iter().zip(cache.layout.kinds()).map(|(own, kind)| match (own, kind) {
-            (Own::State(state), _) => OwnShape::State(state.get().iter().map(Tensor::from).collect()),
-            (Own::Rotating(rotating), CacheKind::Rotating { window }) => {
-                let rows = rotating.array().and_then(|array| Rows::of(std::slice::from_ref(array), Format::Dense));
-                rows.map_or(OwnShape::Full, |rows| OwnShape::Rotating(rows, *window))
+        let own = cache.layout.seats.iter().map(|seat| match *seat {
+            Seat::State(at) => OwnShape::State(cache.states[at].get().iter().map(Tensor::from).collect()),
+            Seat::Lane(Lane::Full, _) => OwnShape::Full,
+            Seat::Lane(Lane::Window(at), idx) => {
+                let window = &cache.windows[at];
+                let rows = window.run().with_layers(|layers| Rows::of(&layers[idx], Format::Dense));
+                rows.map_or(OwnShape::Full, |rows| OwnShape::Rotating(rows, window.window()))
             }
-            _ => OwnShape::Full,
         });
         Self { full, own: own.collect() }
     }

@@ -9,6 +9,7 @@ use crate::pass::{Pass, PassRow, Reach, Span};
 use crate::weights::Kernels;
 
 mod chosen;
+mod together;
 mod weights;
 
 pub use chosen::Chosen;
@@ -113,12 +114,20 @@ impl Sdpa {
             Some(values) => mx::concatenate(&[&keys, values], 1)?,
             None => keys,
         };
+        let together = self.together(pass)?;
+        if let Some(together) = &together {
+            self.write_together(&kv, together, pass)?;
+        }
         let (n_tokens, n_stored) = (kv.dim(0), kv.dim(1));
         let is_single = n_tokens as usize == pass.n_rows();
         // One token a row: what is reshaped for all needs no transposing of each.
         let kv = if is_single { mx::reshape(&kv, &[n_tokens * n_stored, 1, head_dim])? } else { kv };
         let mut held = Vec::with_capacity(pass.n_rows());
         for row_idx in 0..pass.n_rows() {
+            if together.as_ref().is_some_and(|together| together.has(row_idx)) {
+                held.push(None);
+                continue;
+            }
             let row = pass.row(row_idx);
             let kv = match is_single {
                 true => nth(&kv, row_idx, n_stored)?,
@@ -130,6 +139,9 @@ impl Sdpa {
     }
 
     fn read(&self, queries: &Array, held: Vec<Option<Held>>, pass: &mut Pass<'_>) -> Result<Array> {
+        if let Some(together) = self.together(pass)? {
+            return self.read_together(queries, held, &together, pass);
+        }
         if queries.dim(0) as usize == pass.n_rows() {
             return self.singles(queries, held, pass);
         }
@@ -277,10 +289,7 @@ impl Sdpa {
     /// `[Hk, G L, D]` queries over all positions of the stretches; `mask`, `[L, S]`, is added to the scores.
     fn attend(&self, queries: &Array, stretches: &[Stretch], mask: Option<&Array>) -> Result<Array> {
         let scores = stretches.iter().map(|stretch| self.scores(queries, &stretch.keys)).collect::<Result<Vec<_>>>()?;
-        let mut scores = joined(&scores, -1)?;
-        if let Some(cap) = self.shape.cap {
-            scores = mx::scale(&mx::tanh(&mx::scale(&scores, 1.0 / cap)?)?, cap)?;
-        }
+        let mut scores = self.capped(&joined(&scores, -1)?)?;
         if let Some(mask) = mask {
             let (n_kv_heads, n_rows, n_k) = (scores.dim(0), scores.dim(1), scores.dim(2));
             let n_q = mask.dim(0);
@@ -293,6 +302,13 @@ impl Sdpa {
         }
         let (weights, sums) = self.weights(&scores)?;
         mx::divide(&self.weigh_all(&weights, stretches)?, &sums)
+    }
+
+    fn capped(&self, scores: &Array) -> Result<Array> {
+        match self.shape.cap {
+            Some(cap) => mx::scale(&mx::tanh(&mx::scale(scores, 1.0 / cap)?)?, cap),
+            None => Ok(scores.clone()),
+        }
     }
 
     /// `weights @ values` over all stretches.

@@ -7,7 +7,6 @@ use crate::LoadResult;
 use crate::layers::delta_rule::{Decay, DeltaRule};
 use crate::layers::gated_delta::HeadShape;
 use crate::layers::linear::{Bias, Linear, Shape};
-use crate::layers::mlp::Activation;
 use crate::layers::norm::{Centre, RmsNorm};
 use crate::layers::recurrent::Recurrent;
 use crate::layers::short_conv::ShortConv;
@@ -73,8 +72,13 @@ impl DeltaNet {
         let out = self.recurrent.forward(&[qkv.clone(), beta.clone(), decay.clone()], pass)?;
         let (t, n_values) = (x.dim(0), n_v_heads * v_dim);
         let out = self.norm.forward(&mx::reshape(&out, &[t, n_v_heads, v_dim])?)?;
-        let gate = Activation::Silu.apply(&mx::cast(gate, Dtype::Float32)?)?;
-        let out = mx::multiply(&mx::reshape(&out, &[t, n_values])?, &gate)?;
-        self.out_proj.forward(&mx::cast(&out, x.dtype())?)
+        let out = mx::fused(gate_by, &[&mx::reshape(&out, &[t, n_values])?, gate])?;
+        self.out_proj.forward(&out)
     }
+}
+
+/// `out silu(gate)`, computed in f32, in the type of the gate.
+fn gate_by(x: &[Array]) -> Result<Array> {
+    let gate = mx::cast(&x[1], Dtype::Float32)?;
+    mx::cast(&mx::multiply(&x[0], &mx::gated(&gate, &gate)?)?, x[1].dtype())
 }

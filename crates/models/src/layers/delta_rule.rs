@@ -4,7 +4,6 @@
 use crate::LoadResult;
 use crate::cache::state::Recurrence;
 use crate::layers::gated_delta::{GatedDelta, HeadShape, Tokens};
-use crate::layers::mlp::Activation;
 use crate::layers::norm::{HeadNorm, RmsNorm};
 use crate::layers::short_conv::ShortConv;
 use crate::mx::{self, Array, Cut, Dtype, Result};
@@ -47,13 +46,32 @@ impl Decay {
     }
 
     fn forward(&self, x: &Array) -> Result<Array> {
-        let x = mx::add(&mx::cast(x, Dtype::Float32)?, &self.dt_bias)?;
-        let (least, part) = match self.bound {
-            Some(bound) => (mx::scalar(bound), mx::sigmoid(&mx::multiply(&x, &self.rate)?)?),
-            None => (mx::scalar(-1.0), mx::multiply(&mx::logaddexp(&x, &mx::scalar(0.0))?, &self.rate)?),
-        };
-        mx::multiply(&part, &least)
+        match self.bound {
+            Some(bound) => {
+                let x = mx::add(&mx::cast(x, Dtype::Float32)?, &self.dt_bias)?;
+                mx::scale(&mx::sigmoid(&mx::multiply(&x, &self.rate)?)?, bound)
+            }
+            None => mx::fused(unbounded, &[x, &self.dt_bias, &self.rate]),
+        }
     }
+}
+
+/// `-rate softplus(x + dt_bias)`, f32.
+fn unbounded(x: &[Array]) -> Result<Array> {
+    let shifted = mx::add(&mx::cast(&x[0], Dtype::Float32)?, &x[1])?;
+    let part = mx::multiply(&mx::logaddexp(&shifted, &mx::scalar(0.0))?, &x[2])?;
+    mx::multiply(&part, &mx::scalar(-1.0))
+}
+
+/// `x silu`, computed in f32.
+fn silu(x: &[Array]) -> Result<Array> {
+    let x = mx::cast(&x[0], Dtype::Float32)?;
+    mx::gated(&x, &x)
+}
+
+/// Sigmoid, computed in f32.
+fn sigmoid(x: &[Array]) -> Result<Array> {
+    mx::sigmoid(&mx::cast(&x[0], Dtype::Float32)?)
 }
 
 impl DeltaRule {
@@ -79,7 +97,7 @@ impl Recurrence for DeltaRule {
         let HeadShape { n_k_heads, n_v_heads, k_dim, v_dim } = *self.delta.shape();
         let (r, len) = (qkv.dim(0), qkv.dim(1));
         let (qkv, conv) = self.conv.forward(qkv, conv)?;
-        let qkv = Activation::Silu.apply(&mx::cast(&qkv, Dtype::Float32)?)?;
+        let qkv = mx::fused(silu, &[&qkv])?;
         let qkv = mx::reshape(&qkv, &[r * len, -1])?;
         let n_qk = 2 * n_k_heads * k_dim;
         let part = |array: &Array, start, stop| mx::slice(array, &[Cut { axis: 1, start, stop }]);
@@ -91,7 +109,7 @@ impl Recurrence for DeltaRule {
             keys: shaped(&part(&qk, n_k_heads, 2 * n_k_heads)?, n_k_heads, k_dim)?,
             values: shaped(&part(&qkv, n_qk, n_qk + n_v_heads * v_dim)?, n_v_heads, v_dim)?,
             log_decay: shaped(&self.decay.forward(decay)?, n_v_heads, -1)?,
-            beta: Some(mx::sigmoid(&mx::cast(beta, Dtype::Float32)?)?),
+            beta: Some(mx::fused(sigmoid, &[beta])?),
         };
         let (out, state) = self.delta.advance(&tokens, state)?;
         Ok((mx::reshape(&out, &[r, len, n_v_heads * v_dim])?, vec![conv, state]))

@@ -72,27 +72,44 @@ impl GatedDelta {
         let HeadShape { n_k_heads: h, n_v_heads, k_dim, v_dim } = self.shape;
         let (r, g) = (tokens.values.dim(0), n_v_heads / h);
         let n_decay = tokens.log_decay.dim(-1);
-        let state_before = mx::reshape(state, &[r, h, g, k_dim, v_dim])?;
-        let decay = mx::exp(&mx::reshape(&tokens.log_decay, &[r, h, g, n_decay, 1])?)?;
+        let before = mx::reshape(state, &[r, h, g, k_dim, v_dim])?;
+        let log_decay = mx::reshape(&tokens.log_decay, &[r, h, g, n_decay, 1])?;
         let keys = mx::reshape(&tokens.keys, &[r, h, 1, k_dim, 1])?;
         let queries = mx::reshape(&tokens.queries, &[r, h, 1, k_dim, 1])?;
         let values = mx::reshape(&tokens.values, &[r, h, g, 1, v_dim])?;
-        // Both read the state as it has decayed, before the write.
-        let readers = mx::multiply(&mx::concatenate(&[&queries, &keys], 4)?, &decay)?; // [R, H, G, Dk, 2]
-        let read = mx::matmul(&mx::transpose_axes(&readers, &[0, 1, 2, 4, 3])?, &state_before)?;
+        // Both read the state as it has decayed, before the write. One decay for all of a state can wait for what was read.
+        let both = mx::concatenate(&[&queries, &keys], 4)?; // [R, H, 1, Dk, 2]
+        let read = match n_decay {
+            1 => {
+                let read = mx::matmul(&mx::transpose_axes(&both, &[0, 1, 2, 4, 3])?, &before)?;
+                mx::fused(decayed, &[&read, &log_decay])?
+            }
+            _ => {
+                let both = mx::fused(decayed, &[&both, &log_decay])?;
+                mx::matmul(&mx::transpose_axes(&both, &[0, 1, 2, 4, 3])?, &before)?
+            }
+        };
         let part = |start| mx::slice(&read, &[Cut { axis: 3, start, stop: start + 1 }]);
         let written = match &tokens.beta {
             Some(beta) => {
                 let beta = mx::reshape(beta, &[r, h, g, 1, 1])?;
-                mx::multiply(&mx::subtract(&values, &part(1)?)?, &beta)?
+                mx::fused(|x| mx::multiply(&mx::subtract(&x[0], &x[1])?, &x[2]), &[&values, &part(1)?, &beta])?
             }
             None => values,
         };
-        let overlap = mx::sum(&mx::multiply(&queries, &keys)?, 3)?; // [R, H, 1, 1, 1]
-        let out = mx::add(&part(0)?, &mx::multiply(&overlap, &written)?)?;
-        let after = mx::add(&mx::multiply(&state_before, &decay)?, &mx::multiply(&keys, &written)?)?;
+        let overlap = mx::matmul(&mx::transpose_axes(&queries, &[0, 1, 2, 4, 3])?, &keys)?; // [R, H, 1, 1, 1]
+        let out = mx::fused(|x| mx::add(&x[0], &mx::multiply(&x[1], &x[2])?), &[&part(0)?, &overlap, &written])?;
+        let after = mx::fused(
+            |x| mx::add(&mx::multiply(&x[0], &mx::exp(&x[1])?)?, &mx::multiply(&x[2], &x[3])?),
+            &[&before, &log_decay, &keys, &written],
+        )?;
         Ok((mx::reshape(&out, &[r, 1, n_v_heads, v_dim])?, mx::reshape(&after, state.shape())?))
     }
+}
+
+/// What is left of `x` after a decay.
+fn decayed(x: &[Array]) -> Result<Array> {
+    mx::multiply(&x[0], &mx::exp(&x[1])?)
 }
 
 #[cfg(test)]

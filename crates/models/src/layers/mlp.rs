@@ -106,7 +106,7 @@ impl GatedMlp {
             Some(n_deviations) => &above(gate, n_deviations)?,
             None => gate,
         };
-        mx::multiply(&self.activation.apply(gate)?, up)
+        self.activation.times(gate, up)
     }
 }
 
@@ -142,8 +142,26 @@ impl PlainMlp {
 }
 
 impl Activation {
+    /// `act(gate) * up`.
+    pub fn times(self, gate: &Array, up: &Array) -> Result<Array> {
+        match self {
+            Activation::Silu => mx::fused(|x| mx::multiply(&Self::Silu.plain(&x[0])?, &x[1]), &[gate, up]),
+            Activation::GeluTanh => mx::fused(|x| mx::multiply(&Self::GeluTanh.plain(&x[0])?, &x[1]), &[gate, up]),
+            Activation::Gelu | Activation::Relu2 => mx::multiply(&self.apply(gate)?, up),
+        }
+    }
+
     /// Elementwise.
     pub fn apply(self, x: &Array) -> Result<Array> {
+        match self {
+            Activation::Silu => mx::fused(|x| Self::Silu.plain(&x[0]), &[x]),
+            Activation::GeluTanh => mx::fused(|x| Self::GeluTanh.plain(&x[0]), &[x]),
+            Activation::Gelu => mx::fused(|x| Self::Gelu.plain(&x[0]), &[x]),
+            Activation::Relu2 => mx::fused(|x| Self::Relu2.plain(&x[0]), &[x]),
+        }
+    }
+
+    fn plain(self, x: &Array) -> Result<Array> {
         let number = |value: f32| mx::cast(&mx::scalar(value), x.dtype());
         match self {
             Activation::Silu => mx::gated(x, x),

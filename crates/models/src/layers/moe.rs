@@ -167,7 +167,7 @@ impl Glu {
     /// Elementwise.
     fn apply(self, gate: &Array, up: &Array) -> Result<Array> {
         match self {
-            Self::Gated(activation) => mx::multiply(&activation.apply(gate)?, up),
+            Self::Gated(activation) => activation.times(gate, up),
             Self::Ungated(activation) => activation.apply(up),
             Self::Clamped { alpha, limit } => {
                 let number = |value: f32| mx::cast(&mx::scalar(value), gate.dtype());

@@ -58,6 +58,10 @@ pub fn maximum(a: &Array, b: &Array) -> Result<Array> {
 pub fn matmul(a: &Array, b: &Array) -> Result<Array> {
     binary(sys::mlx_matmul, a, b)
 }
+/// `a <= b`, elementwise.
+pub fn less_equal(a: &Array, b: &Array) -> Result<Array> {
+    binary(sys::mlx_less_equal, a, b)
+}
 /// `a > b`, elementwise.
 pub fn greater(a: &Array, b: &Array) -> Result<Array> {
     binary(sys::mlx_greater, a, b)
@@ -113,6 +117,10 @@ pub fn argsort(a: &Array, axis: i32) -> Result<Array> {
 /// Inserts an axis of length 1.
 pub fn expand_dims(a: &Array, axis: i32) -> Result<Array> {
     along(sys::mlx_expand_dims, a, axis)
+}
+/// Removes an axis of length 1.
+pub fn squeeze(a: &Array, axis: i32) -> Result<Array> {
+    along(sys::mlx_squeeze_axis, a, axis)
 }
 /// Sum along an axis, which stays with length 1.
 pub fn sum(a: &Array, axis: i32) -> Result<Array> {
@@ -266,12 +274,28 @@ pub fn slice(a: &Array, cuts: &[Cut]) -> Result<Array> {
 /// `a` with `update` at positions `start..` along one axis; in place when nothing else holds `a`.
 pub fn slice_update(a: &Array, update: &Array, axis: usize, start: i32) -> Result<Array> {
     let length = update.shape().get(axis).copied().unwrap_or(0);
-    let (starts, stops, strides) = bounds(a, &[Cut { axis, start, stop: start + length }])?;
+    slice_update_within(a, update, &[Cut { axis, start, stop: start + length }])
+}
+
+/// `a` with `update` inside all cuts; in place when nothing else holds `a`.
+pub fn slice_update_within(a: &Array, update: &Array, cuts: &[Cut]) -> Result<Array> {
+    let (starts, stops, strides) = bounds(a, cuts)?;
     let n = starts.len();
     // SAFETY: handles and the three slices of length `n` are valid for the call.
     op(|out, s| unsafe {
         let (a, update) = (a.as_ptr(), update.as_ptr());
         sys::mlx_slice_update(out, a, update, starts.as_ptr(), n, stops.as_ptr(), n, strides.as_ptr(), n, s)
+    })
+}
+
+/// `a` with slices of `updates` at the places that `indices`, one array for each of `axes`, name; the slices have length 1
+/// along these axes. `updates` has the axes of an index array, then those of `a`. In place when nothing else holds `a`.
+pub fn scatter(a: &Array, indices: &[&Array], updates: &Array, axes: &[i32]) -> Result<Array> {
+    op(|out, s| {
+        // SAFETY: the vector handle is freed after the call that reads it; the axes slice is valid for the call.
+        with_vector(indices, |indices| unsafe {
+            sys::mlx_scatter(out, a.as_ptr(), indices, updates.as_ptr(), axes.as_ptr(), axes.len(), s)
+        })
     })
 }
 

@@ -279,7 +279,7 @@ fn busy_loading_and_failing_servers_are_told_apart() {
 
 #[test]
 fn a_loading_model_is_a_503_with_a_time_to_come_back() {
-    let server = TestServer::serving(Models::loading("org/tiny".to_owned()));
+    let server = TestServer::serving(Models::loading("org/tiny".to_owned(), std::sync::Arc::new(|| 0.43)));
     let reply = server.post(PATH, &body(json!({})));
     assert_eq!((reply.status, reply.header("retry-after")), (503, Some("5")), "{}", reply.body);
     assert_eq!(reply.json()["error"]["type"], "overloaded_error");

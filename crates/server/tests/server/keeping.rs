@@ -48,8 +48,8 @@ impl Lifecycle for Scripted {
     }
 
     fn census(&self) -> Census {
-        let resident = Resident { id: "org/tiny".to_owned(), state: "ready", ..Resident::default() };
-        Census { models: vec![resident], pressure: "normal".to_owned(), ..Census::default() }
+        let resident = Resident { id: "org/tiny".to_owned(), ..Resident::default() };
+        Census { models: vec![resident], ..Census::default() }
     }
 }
 
@@ -114,19 +114,19 @@ fn short_of_memory_every_call_is_refused_politely() {
 #[test]
 fn the_keeper_is_reached_under_control() {
     let (server, keeper) = kept(Setup::default());
-    assert_eq!(server.get("/control/models").json()["models"][0]["id"], "org/tiny");
-    assert_eq!(server.post("/control/models/unload", &json!({"model": "tiny"})).status, 200);
-    assert_eq!(server.post("/control/models/pin", &json!({"model": "tiny"})).status, 200);
-    assert_eq!(server.post("/control/models/pin", &json!({"model": "tiny", "pinned": false})).status, 200);
-    assert_eq!(server.post("/control/models/load", &json!({"model": "tiny"})).status, 200);
-    assert_eq!(server.post("/control/models/load", &json!({"model": "large"})).status, 507);
-    assert_eq!(server.post("/control/models/load", &json!({"model": 5})).status, 400);
+    assert_eq!(server.manage_get("/live/now").json()["models"][0]["id"], "org/tiny");
+    assert_eq!(server.manage_post("/models/unload", &json!({"model": "tiny"})).status, 200);
+    assert_eq!(server.manage_post("/models/pin", &json!({"model": "tiny"})).status, 200);
+    assert_eq!(server.manage_post("/models/pin", &json!({"model": "tiny", "pinned": false})).status, 200);
+    assert_eq!(server.manage_post("/models/load", &json!({"model": "tiny"})).status, 200);
+    assert_eq!(server.manage_post("/models/load", &json!({"model": "large"})).status, 507);
+    assert_eq!(server.manage_post("/models/load", &json!({"model": 5})).status, 400);
     assert_eq!(keeper.asked(), ["unload tiny", "Set tiny", "Lifted tiny", "want Some(\"large\")"]);
 }
 
 #[test]
 fn without_a_keeper_the_models_are_still_listed() {
     let server = TestServer::start(Setup::default());
-    assert_eq!(server.get("/control/models").json()["models"][0]["id"], "org/tiny");
-    assert_eq!(server.post("/control/models/unload", &json!({"model": "tiny"})).status, 503);
+    assert_eq!(server.manage_get("/live/now").json()["models"][0]["id"], "org/tiny");
+    assert_eq!(server.manage_post("/models/unload", &json!({"model": "tiny"})).status, 503);
 }

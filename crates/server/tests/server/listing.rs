@@ -9,7 +9,7 @@ use crate::setup::{NOW, TestServer};
 fn models_are_listed_with_their_context() {
     let server = TestServer::hashing();
     let entry = json!({
-        "id": "org/tiny", "object": "model", "created": NOW - 1000, "owned_by": "tokbar",
+        "id": "org/tiny", "object": "model", "created": NOW - 1000, "owned_by": "tokbar", "state": "loaded",
         "max_model_len": 4096, "context_window": 4096, "aliases": ["tiny"],
         "capabilities": ["completion", "chat", "insert"], "family": "tiny", "format": "safetensors",
         "quantization": "4-bit", "n_parameters": 1_234_567, "size_bytes": 617_283, "memory_bytes": 1 << 20,

@@ -39,7 +39,7 @@ fn check(program: &Path, script: &str, env: &[(&str, &Path)]) {
         &scripted("It is blue."),
         &TestServer::start(Setup { server: strict, template: Some(TEMPLATE), ..Setup::default() }),
         &busy,
-        &TestServer::serving(Models::loading("org/tiny".to_owned())),
+        &TestServer::serving(Models::loading("org/tiny".to_owned(), std::sync::Arc::new(|| 0.43))),
     ];
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sdk").join(script);
     let output = Command::new(program)

@@ -8,7 +8,10 @@ use serde_json::{Map, Value, json};
 use tokbar_chat::{Specials, TextModel};
 use tokbar_engine::fake::{FakeBackend, FakeOptions, Probe};
 use tokbar_engine::{Engine, EngineOptions};
-use tokbar_server::{ModelAbout, Models, SamplingDefaults, ServedModel, ServerOptions, ServerState, serve};
+use tokbar_server::control::{Parts, Toolbox};
+use tokbar_server::{
+    Key, KeyScope, ModelAbout, Models, SamplingDefaults, ServedModel, ServerOptions, ServerState, serve,
+};
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -21,6 +24,8 @@ const SPECIALS: [&str; 5] = ["<|end|>", "<|start|>", "<|fim_prefix|>", "<|fim_su
 pub const N_VOCAB: usize = SPECIALS.len() + 256;
 /// Looks at the engine before a test gives up: many seconds.
 const N_LOOKS_MAX: usize = 50_000_000;
+/// The key of a test's launch.
+pub const LAUNCH: &str = "launch-of-a-test";
 /// What the fixed clock says.
 pub const NOW: i64 = 1_700_000_000;
 
@@ -42,6 +47,8 @@ pub struct Setup {
     pub template: Option<&'static str>,
     /// Served instead of the one model.
     pub models: Option<Models>,
+    /// Tools that the server calls.
+    pub toolbox: Option<Arc<dyn Toolbox>>,
 }
 
 impl Default for Setup {
@@ -53,11 +60,16 @@ impl Default for Setup {
             specials: SPECIALS,
             fake,
             engine: EngineOptions::default(),
-            server: ServerOptions { now, ..ServerOptions::default() },
+            server: ServerOptions {
+                now,
+                launch: Some(Key::new("this launch", KeyScope::Manage, LAUNCH)),
+                ..ServerOptions::default()
+            },
             defaults: SamplingDefaults::default(),
             reply: None,
             template: Some(TEMPLATE),
             models: None,
+            toolbox: None,
         }
     }
 }
@@ -125,7 +137,8 @@ impl TestServer {
             },
         };
         let models = setup.models.unwrap_or_else(|| Models::new(vec![model]));
-        let state = ServerState::new(models.clone(), setup.server);
+        let parts = Parts { toolbox: setup.toolbox, ..Parts::default() };
+        let state = ServerState::new(models.clone(), setup.server).with_parts(parts);
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
@@ -154,6 +167,21 @@ impl TestServer {
 
     pub fn post(&self, path: &str, body: &Value) -> Reply {
         Call::post(path, body).send(self.address)
+    }
+
+    /// A call of the control API with the key of the launch.
+    pub fn manage(&self, method: &str, path: &str) -> Call {
+        let path = format!("/control/v1{path}");
+        Call::new(method, &path).header("Authorization", &format!("Bearer {LAUNCH}"))
+    }
+
+    pub fn manage_get(&self, path: &str) -> Reply {
+        self.manage("GET", path).send(self.address)
+    }
+
+    pub fn manage_post(&self, path: &str, body: &Value) -> Reply {
+        let call = self.manage("POST", path).header("Content-Type", "application/json");
+        call.body(body.to_string()).send(self.address)
     }
 
     pub fn stream(&self, path: &str, body: &Value) -> Stream {

@@ -62,7 +62,7 @@ fn use_openblas(libs: &Path) -> anyhow::Result<()> {
 }
 
 /// The mlx-c sources inside the `mlx-sys` crate that the lock file names.
-fn mlx_c_dir() -> anyhow::Result<PathBuf> {
+pub fn mlx_c_dir() -> anyhow::Result<PathBuf> {
     let metadata = repo::metadata()?;
     let packages = metadata["packages"].as_array().context("`cargo metadata` lists no packages")?;
     let wrapper = packages.iter().find(|package| package["name"] == "mlx-sys");
@@ -108,9 +108,15 @@ fn build_mlx_c(mlx_c: &Path, partial: &Path, shim: &Path) -> anyhow::Result<()> 
 fn generate_bindings(mlx_c: &Path, partial: &Path, shim: &Path) -> anyhow::Result<()> {
     let bindings = partial.join("bindings");
     fs::create_dir(&bindings)?;
+    let shim = shim.to_str().context("the cache folder's path is not UTF-8")?;
+    run_bindgen(mlx_c, &bindings.join("bindings.rs"), &["-include".to_owned(), shim.to_owned()])
+}
+
+/// Writes Rust declarations of mlx-c, read with these arguments for libclang.
+pub fn run_bindgen(mlx_c: &Path, out: &Path, clang_arguments: &[String]) -> anyhow::Result<()> {
     let mut cargo = repo::cargo()?;
     cargo.args(["run", "--quiet", "--package", "xtask", "--bin", "bindings", "--features", "bindings", "--"]);
-    shell::capture(cargo.args([mlx_c, shim, &bindings.join("bindings.rs")])).map(drop)
+    shell::capture(cargo.args([mlx_c, out]).args(clang_arguments)).map(drop)
 }
 
 /// Lets the dynamic linker resolve every library now, with its own words if one is missing or too new.

@@ -8,18 +8,15 @@ mod sse;
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::{Method, Request, Response, StatusCode, Uri};
-use hyper_rustls::HttpsConnector;
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
-use rustls::{ClientConfig, RootCertStore};
 use serde_json::{Value, json};
 
 pub use answer::{Answer, Stream};
+
+use crate::http_client::{self, HttpClient};
 
 /// Most bytes of an answer that comes at once.
 const N_BODY_BYTES_MAX: usize = 16 << 20;
@@ -70,7 +67,7 @@ impl Call {
 /// A server, and how to speak to it.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    http: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    http: HttpClient,
     /// Ends without a slash.
     base_url: String,
     /// Name that is sent.
@@ -87,21 +84,10 @@ impl Endpoint {
     /// # Errors
     /// What is no http or https URL, and when the system's certificates cannot be read.
     pub fn new(url: &str, api_key: Option<String>, patience: Duration) -> Result<Self> {
+        let http = http_client::client(url)?;
         let uri: Uri = url.parse().with_context(|| format!("`{url}` is no URL"))?;
-        ensure!(
-            matches!(uri.scheme_str(), Some("http" | "https")) && uri.authority().is_some(),
-            "`{url}` is no URL of a server; give one such as http://localhost:8000/v1"
-        );
         let trimmed = url.trim_end_matches('/');
         let base_url = if uri.path() == "/" { format!("{trimmed}/v1") } else { trimmed.to_owned() };
-        let connector = hyper_rustls::HttpsConnectorBuilder::new();
-        let connector = match uri.scheme_str() {
-            Some("https") => connector.with_native_roots().context("cannot read this system's certificates")?,
-            // Without TLS no certificates are needed, and a bare machine may have none.
-            _ => connector.with_tls_config(trusting_nobody()),
-        };
-        let connector = connector.https_or_http().enable_http1().build();
-        let http = Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build(connector);
         Ok(Self { http, base_url, model: String::new(), asks_past_eos: true, api_key, patience })
     }
 
@@ -201,10 +187,6 @@ impl Endpoint {
         serde_json::from_slice(&bytes)
             .with_context(|| format!("an answer is no JSON: {}", chunk::cut(&String::from_utf8_lossy(&bytes))))
     }
-}
-
-fn trusting_nobody() -> ClientConfig {
-    ClientConfig::builder().with_root_certificates(RootCertStore::empty()).with_no_client_auth()
 }
 
 #[cfg(test)]

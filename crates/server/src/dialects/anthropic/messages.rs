@@ -11,18 +11,26 @@ use super::printer::EventPrinter;
 use super::request::{self, Delivery};
 use super::wire::{self, Content};
 use crate::body::read_json;
+use crate::cloud::{self, Outcome};
+use crate::control::CloudDialect;
 use crate::generation::Update;
 use crate::stream::{Updates, frames, response, updates};
 use crate::{ApiError, ServerState, constraint, generate, ids, notices, sse};
 
 /// Answers a conversation, whole or as a stream.
 pub async fn create(State(state): State<ServerState>, request: Request) -> Result<Response, Failure> {
-    let body = read_json(&state, request).await?;
+    let headers = request.headers().clone();
+    let mut body = read_json(&state, request).await?;
+    let asked = cloud::asked(&state, CloudDialect::Anthropic, &headers, &mut body);
     let call = request::parse(&state, body)?;
+    let stays = match cloud::offer(&state, asked, &call.model, call.job.prompts.first()).await? {
+        Outcome::Routed(answer) => return Ok(*answer),
+        Outcome::Stays(why) => why,
+    };
     let generations = generate::start(&state, &call.model, call.job)
         .await
         .map_err(|error| constraint::named(error, "output_config.format"))?;
-    let notices = notices::of(&generations);
+    let notices = notices::with(stays, &generations);
     let n_prompt = generations.first().map_or(0, |generation| generation.prompt().len());
     let blank = wire::blank(&ids::unique("msg_"), &call.model.id, n_prompt);
     let updates = updates(generations, state.options.call_timeout);

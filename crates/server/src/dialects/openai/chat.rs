@@ -17,6 +17,8 @@ use super::stream::{self, Tally};
 use super::wire::{Answer, ChatChoice, ChatLogprobs, ChatMessage, ChunkChoice, Delta, Head, finish_reason};
 use super::{events, logprobs, messages, refused};
 use crate::body::read_json;
+use crate::cloud::{self, Outcome};
+use crate::control::CloudDialect;
 use crate::fields::Fields;
 use crate::generate::{self, Job, Scope};
 use crate::generation::Update;
@@ -44,8 +46,14 @@ enum Logprobs {
 
 /// Answers a conversation, whole or as a stream.
 pub async fn create(State(state): State<ServerState>, request: Request) -> Result<Response, Failure> {
-    let body = read_json(&state, request).await?;
+    let headers = request.headers().clone();
+    let mut body = read_json(&state, request).await?;
+    let asked = cloud::asked(&state, CloudDialect::OpenAi, &headers, &mut body);
     let call = parse(&state, body)?;
+    let stays = match cloud::offer(&state, asked, &call.model, call.job.prompts.first()).await? {
+        Outcome::Routed(answer) => return Ok(*answer),
+        Outcome::Stays(why) => why,
+    };
     let n_choices = call.job.n_choices;
     let head = Head {
         id: ids::unique("chatcmpl-"),
@@ -54,7 +62,7 @@ pub async fn create(State(state): State<ServerState>, request: Request) -> Resul
         model: call.model.id.clone(),
     };
     let generations = generate::start(&state, &call.model, call.job).await.map_err(|error| call.rules.name(error))?;
-    let notices = notices::of(&generations);
+    let notices = notices::with(stays, &generations);
     let updates = updates(generations, call.timeout);
     let tokenizer = call.model.text.tokenizer.clone();
     let answer = match call.delivery {

@@ -5,12 +5,39 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 use super::error::Failure;
+use crate::control::Model;
 use crate::{ServedModel, ServerState};
 
-/// All served models.
-pub fn list(state: &ServerState) -> Response {
-    let data: Vec<Value> = state.models.all().iter().map(|model| entry(model)).collect();
+/// All served models, then those that a call may name to have them loaded.
+pub async fn list(state: &ServerState) -> Response {
+    let served = state.models.all();
+    let is_served =
+        |known: &Model| served.iter().any(|model| model.id == known.id || model.aliases.contains(&known.id));
+    let known = state.known_models().await;
+    let mut data: Vec<Value> = served.iter().map(|model| entry(model)).collect();
+    data.extend(known.iter().filter(|model| !is_served(model)).map(unloaded));
     Json(json!({ "object": "list", "data": data })).into_response()
+}
+
+/// A model that is on this machine and not in memory; what it would take is by its sizes.
+fn unloaded(model: &Model) -> Value {
+    json!({
+        "id": model.id,
+        "object": "model",
+        "created": 0,
+        "owned_by": "tokbar",
+        "state": "available",
+        "max_model_len": model.n_context,
+        "context_window": model.n_context,
+        "aliases": model.aliases,
+        "capabilities": model.capabilities,
+        "family": model.family,
+        "format": model.disk.form,
+        "quantization": model.quantization,
+        "n_parameters": model.n_params,
+        "size_bytes": model.size_bytes,
+        "memory_bytes": model.fit.as_ref().map(|fit| fit.need_bytes),
+    })
 }
 
 /// One model by id or alias; ids may hold slashes.
@@ -31,6 +58,7 @@ fn entry(model: &ServedModel) -> Value {
         "object": "model",
         "created": model.created.as_second(),
         "owned_by": "tokbar",
+        "state": "loaded",
         "max_model_len": n_context,
         "context_window": n_context,
         "aliases": model.aliases,

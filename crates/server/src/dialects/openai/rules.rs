@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use tokbar_chat::{AnswerForm, AnswerRules, CallCount, Tool, ToolChoice};
 
 use crate::fields::{Fields, must_be};
-use crate::{ApiError, constraint};
+use crate::{ApiError, constraint, rounds};
 
 /// The rules of a call, and the field that asks for the form.
 #[derive(Clone, Debug, Default)]
@@ -164,6 +164,10 @@ pub fn tool_choice(fields: &mut Fields, tools: &[Tool]) -> Result<(ToolChoice, C
         Some(other) => named(Fields::new(path.clone(), other)?)?,
     };
     let must_call = matches!(choice, ToolChoice::Required | ToolChoice::Named(_));
+    if rounds::is_wished() {
+        // Tools of the server's own are not known yet; what the model is held to names those that are missing.
+        return Ok((choice, count));
+    }
     if must_call && tools.is_empty() {
         return Err(ApiError::invalid(path, "asks for a call, but there are no tools"));
     }

@@ -1,0 +1,17 @@
+use serde_json::{Value, json};
+
+use super::*;
+
+#[test]
+fn files_are_replaced_whole_and_damage_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("deep/settings.json");
+    assert_eq!(read::<Value>(&path).unwrap(), None);
+    write(&path, &json!({"a": 1})).unwrap();
+    write(&path, &json!({"a": 2})).unwrap();
+    assert_eq!(read::<Value>(&path).unwrap(), Some(json!({"a": 2})));
+    assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing else is left");
+    fs::write(&path, "{\"a\":").unwrap();
+    let said = format!("{:#}", read::<Value>(&path).unwrap_err());
+    assert!(said.contains("settings.json is damaged"), "{said}");
+}

@@ -1,0 +1,80 @@
+//! Settings and API keys over the control API.
+
+use std::sync::{Mutex, PoisonError};
+
+use tokbar_server::control::{KeyInfo, KeyRing, NewKey, Preferences, Settings, SettingsAnswer};
+use tokbar_server::{ApiError, KeyScope, Keys};
+
+use super::refusal;
+use crate::{key_file, settings};
+
+/// Settings in this user's file; one writer at a time.
+pub struct Kept {
+    /// As they were at the start.
+    then: Settings,
+    writing: Mutex<()>,
+}
+
+impl Kept {
+    /// What is there now counts as in force; a damaged file as the usual settings.
+    pub fn new() -> Self {
+        Self { then: settings::read().unwrap_or_default(), writing: Mutex::new(()) }
+    }
+
+    fn answer(&self, now: Settings) -> Result<SettingsAnswer, ApiError> {
+        let path = settings::place().map_err(refusal::machine)?;
+        let needs_restart = settings::needs_restart(&self.then, &now);
+        Ok(SettingsAnswer { settings: now, needs_restart, path: path.display().to_string() })
+    }
+}
+
+impl Preferences for Kept {
+    fn settings(&self) -> Result<SettingsAnswer, ApiError> {
+        self.answer(settings::read().map_err(refusal::machine)?)
+    }
+
+    fn replace(&self, settings: Settings) -> Result<SettingsAnswer, ApiError> {
+        settings::check(&settings)?;
+        let _alone = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        settings::write(&settings).map_err(refusal::machine)?;
+        self.answer(settings)
+    }
+}
+
+/// Keys in this user's file, and those that are in none.
+pub struct Ring {
+    /// Of the command line.
+    pub own: Keys,
+}
+
+impl Ring {
+    fn all(&self) -> Result<Keys, ApiError> {
+        let path = key_file::place().map_err(refusal::machine)?;
+        let mut keys = key_file::keys(&key_file::read(&path).map_err(refusal::machine)?);
+        keys.0.extend(self.own.0.iter().cloned());
+        Ok(keys)
+    }
+}
+
+impl KeyRing for Ring {
+    fn list(&self) -> Result<Vec<KeyInfo>, ApiError> {
+        let path = key_file::place().map_err(refusal::machine)?;
+        let entries = key_file::read(&path).map_err(refusal::machine)?;
+        let info = |entry: key_file::Entry| KeyInfo { name: entry.name, scope: entry.scope, created: entry.created };
+        Ok(entries.into_iter().map(info).collect())
+    }
+
+    fn add(&self, name: &str, scope: KeyScope) -> Result<(NewKey, Keys), ApiError> {
+        let path = key_file::place().map_err(refusal::machine)?;
+        let taken = |error: anyhow::Error| ApiError::invalid("name", format!("cannot be used: {error:#}"));
+        let secret = key_file::add(&path, name, scope).map_err(taken)?;
+        Ok((NewKey { name: name.to_owned(), secret }, self.all()?))
+    }
+
+    fn remove(&self, name: &str) -> Result<Keys, ApiError> {
+        let path = key_file::place().map_err(refusal::machine)?;
+        let absent = |error: anyhow::Error| ApiError::wish(tokbar_server::Problem::Missing, format!("{error:#}"));
+        key_file::remove(&path, name).map_err(absent)?;
+        self.all()
+    }
+}

@@ -1,0 +1,1 @@
+document.getElementById("why").textContent = decodeURIComponent(location.hash.slice(1));

@@ -1,0 +1,55 @@
+//! What the window may ask of the shell: only what a browser cannot do. Everything else goes to the server over HTTP.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+use tauri::{AppHandle, Runtime, State};
+
+use crate::glue;
+use crate::glue::login_item::{LoginItem, State as LoginState};
+use crate::glue::sight::Sight;
+
+/// What the app is, for the window.
+#[derive(Debug, Serialize)]
+pub struct About {
+    version: &'static str,
+    os: &'static str,
+    /// Whether the icon is where people can see it.
+    is_icon_seen: bool,
+}
+
+/// What the app is.
+#[tauri::command]
+pub fn about(sight: State<'_, Sight>) -> About {
+    About { version: env!("CARGO_PKG_VERSION"), os: std::env::consts::OS, is_icon_seen: sight.is_seen() }
+}
+
+/// Whether the app starts at login, as the system has it.
+#[tauri::command]
+pub fn login_item(item: State<'_, Box<dyn LoginItem>>) -> bool {
+    item.state() == LoginState::On
+}
+
+/// Asks the system, and tells whether it does then.
+#[tauri::command]
+pub fn set_login_item(item: State<'_, Box<dyn LoginItem>>, on: bool) -> Result<bool, String> {
+    let outcome = if on { item.enable() } else { item.disable() };
+    outcome.map_err(|error| tokbar_app::say::cause(&error))?;
+    match item.state() {
+        LoginState::NeedsApproval => Err("allow Tokbar in the system's settings for login items".to_owned()),
+        LoginState::Unavailable => Err("move Tokbar to the folder of applications first".to_owned()),
+        state => Ok(state == LoginState::On),
+    }
+}
+
+/// Shows a file or folder.
+#[tauri::command]
+pub fn reveal(path: PathBuf) -> Result<(), String> {
+    glue::reveal(&path).map_err(|error| tokbar_app::say::cause(&error))
+}
+
+/// Ends the app.
+#[tauri::command]
+pub fn quit<R: Runtime>(app: AppHandle<R>) {
+    app.exit(0);
+}

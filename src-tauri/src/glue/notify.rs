@@ -1,0 +1,66 @@
+//! Notifications: few, and only for what a person would want to know while the app is out of sight.
+
+use tokbar_server::control::{Transfer, TransferState};
+use tokbar_server::{Level, Resident, ResidentState};
+
+/// Something to tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum News {
+    /// A model went because memory was very short.
+    Unloaded(String),
+    /// A model was downloaded.
+    Downloaded(String),
+    /// A model was not downloaded, and why.
+    DownloadFailed(String, String),
+}
+
+/// What became of transfers that ran before and are over now; `all` are those that are still listed.
+pub fn ended(before: &[Transfer], all: &[Transfer]) -> Vec<News> {
+    let news = |now: &Transfer| match now.state {
+        TransferState::Done => Some(News::Downloaded(now.model.clone())),
+        TransferState::Failed => Some(News::DownloadFailed(now.model.clone(), now.error.clone().unwrap_or_default())),
+        _ => None,
+    };
+    let ran = |now: &&Transfer| before.iter().any(|before| before.id == now.id);
+    all.iter().filter(ran).filter_map(news).collect()
+}
+
+/// What happened between two looks that a person did not ask for.
+pub fn news(before: &[Resident], after: &[Resident], pressure: Level) -> Vec<News> {
+    if pressure != Level::Critical {
+        return Vec::new();
+    }
+    let is_gone = |id: &str| !after.iter().any(|model| model.id == id && model.state != ResidentState::Leaving);
+    let gone = before.iter().filter(|model| model.state == ResidentState::Ready && is_gone(&model.id));
+    gone.map(|model| News::Unloaded(model.id.clone())).collect()
+}
+
+/// Tells the system.
+///
+/// # Errors
+/// When nobody shows notifications.
+#[cfg(target_os = "linux")]
+pub fn show(title: &str, text: &str) -> anyhow::Result<()> {
+    use std::collections::HashMap;
+    let bus = zbus::blocking::Connection::session()?;
+    let hints: HashMap<&str, zbus::zvariant::Value<'_>> = HashMap::from([("desktop-entry", "tokbar".into())]);
+    let actions: [&str; 0] = [];
+    let message = ("Tokbar", 0_u32, "tokbar", title, text, &actions[..], hints, -1_i32);
+    let (name, path) = ("org.freedesktop.Notifications", "/org/freedesktop/Notifications");
+    bus.call_method(Some(name), path, Some(name), "Notify", &message)?;
+    Ok(())
+}
+
+/// Tells the system.
+///
+/// # Errors
+/// When it refuses.
+#[cfg(target_os = "macos")]
+pub fn show(title: &str, text: &str) -> anyhow::Result<()> {
+    notify_rust::Notification::new().summary(title).body(text).show()?;
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "notify_tests.rs"]
+mod tests;

@@ -1,0 +1,19 @@
+use super::*;
+
+#[test]
+fn an_icon_is_seen_whole_or_not_at_all() {
+    let area = |x: f64, y: f64, width: f64, height: f64| Area { x, y, width, height };
+    let screens = [area(0.0, 0.0, 1440.0, 900.0), area(1440.0, -100.0, 800.0, 600.0)];
+    for (icon, expected) in [
+        (Some(area(1000.0, 0.0, 24.0, 24.0)), true),
+        (Some(area(1500.0, -100.0, 24.0, 24.0)), true),
+        (Some(area(0.0, 0.0, 0.0, 24.0)), false),
+        (Some(area(-2000.0, 0.0, 24.0, 24.0)), false),
+        (Some(area(1430.0, 0.0, 24.0, 24.0)), false),
+        (Some(area(100.0, -500.0, 24.0, 24.0)), false),
+        (None, false),
+    ] {
+        assert_eq!(is_on_screen(icon, &screens), expected, "{icon:?}");
+    }
+    assert!(!is_on_screen(Some(area(0.0, 0.0, 1.0, 1.0)), &[]));
+}

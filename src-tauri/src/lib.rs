@@ -1,0 +1,172 @@
+//! The desktop app: an icon in the menu bar over the server that it hosts, and one window.
+//!
+//! Knows windows, trays and what only an operating system can do. Must not know HTTP, models or settings: those are
+//! `tokbar-app`'s, and the window's page speaks to the server over HTTP.
+
+pub mod commands;
+pub mod glue;
+mod icon;
+mod instance;
+mod memo;
+mod menu;
+mod phases;
+mod report;
+mod session;
+mod shell;
+mod tray;
+mod window;
+mod wiring;
+mod words;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context, Result};
+use tauri::{App, AppHandle, DragDropEvent, Manager, RunEvent, WindowEvent};
+use tokbar_app::{config_dir, say};
+
+use crate::glue::login_item;
+use crate::instance::{First, Start};
+use crate::session::Session;
+use crate::shell::Shell;
+use crate::wiring::Background;
+use crate::words::Language;
+
+/// How the app was started.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// What is shown at first.
+    pub show: Show,
+    /// Where the memory pressure is read from, instead of the machine.
+    pub pressure_from: Option<PathBuf>,
+}
+
+/// What is shown at first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Show {
+    /// The window where there is no model yet, else just the icon.
+    #[default]
+    AsNeeded,
+    /// The window.
+    Window,
+    /// Just the icon: the session has started, and nobody asked for anything.
+    Icon,
+}
+
+impl Options {
+    /// Reads the command line. What is not known is left: systems add words of their own.
+    pub fn parse(mut words: impl Iterator<Item = String>) -> Self {
+        let mut options = Self::default();
+        while let Some(word) = words.next() {
+            match word.as_str() {
+                "--window" => options.show = Show::Window,
+                "--hidden" => options.show = Show::Icon,
+                "--pressure-from" => options.pressure_from = words.next().map(PathBuf::from),
+                _ => {}
+            }
+        }
+        options
+    }
+}
+
+/// Runs the app to its end.
+pub fn run(options: &Options) -> ExitCode {
+    tokbar_app::wiring::start_logging(0);
+    match try_run(options) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {}", say::cause(&error));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// What runs besides the main thread; taken at the end.
+struct Running(Mutex<Option<Background>>);
+
+fn try_run(options: &Options) -> Result<ExitCode> {
+    let config = config_dir::place()?;
+    let wish = if options.show == Show::Icon { wiring::NOTHING } else { "" };
+    let first = match instance::start(&config, wish).context("cannot take the app's place")? {
+        Start::First(first) => first,
+        Start::Second => return Ok(ExitCode::SUCCESS),
+    };
+    let report = report::take(&config);
+    report::watch(&config);
+    let session = Arc::new(Session::start(config, options.pressure_from.clone(), report));
+    let show = options.show;
+    let app = tauri::Builder::default()
+        .manage(Arc::clone(&session))
+        .manage(login_item::login_item())
+        .manage(glue::sight::Sight::default())
+        .invoke_handler(tauri::generate_handler![
+            commands::about,
+            commands::login_item,
+            commands::set_login_item,
+            commands::reveal,
+            commands::quit,
+        ])
+        .on_menu_event(|app, event| app.state::<Shell>().clicked(app, event.id().as_ref()))
+        .setup(move |app| Ok(set_up(app, session, (first, show))?))
+        .build(tauri::generate_context!())
+        .context("cannot reach the desktop")?;
+    app.run(|app, event| handle(app, &event));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn set_up(app: &mut App, session: Arc<Session>, (first, show): (First, Show)) -> Result<()> {
+    #[cfg(target_os = "macos")]
+    app.set_activation_policy(tauri::ActivationPolicy::Accessory);
+    let opens = show == Show::Window || (show == Show::AsNeeded && session.is_first_run());
+    let (shell, beats) = Shell::new(session, Language::of_system());
+    app.manage(shell);
+    let handle = app.handle().clone();
+    let shell = app.state::<Shell>();
+    shell.show_tray(&handle)?;
+    let background = Background::start(&handle, beats, first)?;
+    app.manage(Running(Mutex::new(Some(background))));
+    shell.start_usual_model();
+    if opens {
+        window::open(&handle, "");
+    }
+    Ok(())
+}
+
+fn handle(app: &AppHandle, event: &RunEvent) {
+    match event {
+        // The last window is gone, and the icon stays.
+        RunEvent::ExitRequested { code: None, api, .. } => api.prevent_exit(),
+        RunEvent::WindowEvent { label, event: WindowEvent::CloseRequested { api, .. }, .. }
+            if label == window::LABEL =>
+        {
+            api.prevent_close();
+            let hidden = app.get_webview_window(label).map(|window| window.hide());
+            if let Some(Err(error)) = hidden {
+                tracing::warn!(%error, "the window stays");
+            }
+            app.state::<Shell>().hidden(app);
+        }
+        RunEvent::WindowEvent { label, event: WindowEvent::DragDrop(DragDropEvent::Drop { paths, .. }), .. }
+            if label == window::LABEL =>
+        {
+            window::dropped(app, paths);
+        }
+        #[cfg(target_os = "macos")]
+        RunEvent::Reopen { .. } => app.state::<Shell>().open(app, ""),
+        RunEvent::Exit => end(app),
+        _ => {}
+    }
+}
+
+fn end(app: &AppHandle) {
+    let host = app.state::<Shell>().end();
+    let background = app.state::<Running>().0.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(background) = background {
+        background.end(host);
+    }
+}
+
+#[cfg(test)]
+#[path = "lib_tests.rs"]
+mod tests;

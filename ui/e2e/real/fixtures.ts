@@ -1,0 +1,71 @@
+// What all specs share: servers, pages that watch for faults, and axe.
+
+import AxeBuilder from "@axe-core/playwright";
+import { test as base, expect, type Page } from "@playwright/test";
+
+import { MODEL, Server } from "./server";
+
+interface Workers {
+  /** Nothing on disk. */
+  empty: Server;
+  /** A model on disk. */
+  stocked: Server;
+  /** The same with the model loaded. */
+  loaded: Server;
+}
+
+export const test = base.extend<{ faults: string[] }, Workers>({
+  empty: [async ({}, use) => serve("none", use), { scope: "worker" }],
+  stocked: [async ({}, use) => serve("one", use), { scope: "worker" }],
+  loaded: [
+    async ({}, use) =>
+      serve("one", async (server) => {
+        await server.post("models/load", { model: MODEL });
+        await use(server);
+      }),
+    { scope: "worker", timeout: 120_000 },
+  ],
+  /** Errors of the page's scripts, and what its policy forbade. */
+  faults: [
+    async ({ page }, use) => {
+      const faults: string[] = [];
+      page.on("pageerror", (error) => faults.push(String(error)));
+      page.on("console", (message) => {
+        const text = message.text();
+        if (message.type() === "error" && !text.includes("Failed to load resource")) faults.push(text);
+      });
+      await use(faults);
+      expect(faults).toEqual([]);
+    },
+    { auto: true },
+  ],
+});
+
+export { expect };
+
+async function serve(models: "none" | "one", use: (server: Server) => Promise<void>): Promise<void> {
+  const server = await Server.start(models);
+  await use(server);
+  await server.stop();
+}
+
+/** Opens a panel as somebody who has seen the welcome. */
+export async function open(page: Page, server: Server, panel: string): Promise<void> {
+  await page.goto(server.link);
+  await page.evaluate(() => localStorage.setItem("tokbar.welcomed", "1"));
+  await page.goto(`${server.origin}/#/${panel}`);
+  await page.reload();
+}
+
+/** Until nothing is being fetched. */
+export async function settled(page: Page): Promise<void> {
+  await expect(page.locator("h1").first()).toBeVisible();
+  await expect(page.locator("[aria-busy=true]")).toHaveCount(0);
+}
+
+/** What axe calls serious or critical. */
+export async function seriousFaults(page: Page): Promise<string[]> {
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+  return serious.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 160)).join(" | ")}`);
+}

@@ -1,0 +1,45 @@
+// Puts the built page before a stage: each call of the control API is answered from data. For pictures, not for tests.
+
+import type { Page, Route } from "@playwright/test";
+
+import * as data from "./data";
+
+const sse = (event: string, values: readonly unknown[]) => values.map((value) => `event: ${event}\ndata: ${JSON.stringify(value)}\n\n`).join("");
+
+function answers(): Record<string, unknown> {
+  return {
+    status: data.status,
+    models: data.shelf,
+    "models/one": data.detail,
+    places: { places: data.places },
+    transfers: { transfers: data.live.transfers },
+    settings: { settings: data.settings, needs_restart: [], path: "~/Library/Application Support/Tokbar/settings.toml" },
+    keys: { keys: data.keys },
+    clients: { clients: data.clients },
+    "clients/one": data.plan,
+    bench: data.bench,
+    cache: data.disk,
+    doctor: { findings: data.findings },
+  };
+}
+
+export interface Scene {
+  language: "en" | "zh-Hans";
+  /** Nothing loaded, nothing on its way: the first run. */
+  isNew: boolean;
+}
+
+export async function stage(page: Page, scene: Scene): Promise<void> {
+  const table = answers();
+  const settings = { ...data.settings, app: { ...data.settings.app, language: scene.language } };
+  table["settings"] = { ...(table["settings"] as object), settings };
+  const frames = scene.isNew ? [{ ...data.live, models: [], transfers: [], requests: [] }] : data.minute;
+  await page.route("**/control/v1/**", async (route: Route) => {
+    const path = new URL(route.request().url()).pathname.replace("/control/v1/", "");
+    if (path === "live") return route.fulfill({ contentType: "text/event-stream", body: sse("frame", frames) });
+    if (path === "logs") return route.fulfill({ contentType: "text/event-stream", body: sse("line", data.logs) });
+    const json = table[path];
+    return json === undefined ? route.fulfill({ status: 404, json: { error: { message: path } } }) : route.fulfill({ json });
+  });
+  await page.clock.setFixedTime(data.NOW);
+}

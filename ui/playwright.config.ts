@@ -1,0 +1,21 @@
+import { defineConfig } from "@playwright/test";
+
+/** Whole pages before the real server: `cargo xtask test` names the program and a small model. */
+export default defineConfig({
+  testDir: "e2e/real",
+  outputDir: "test-results",
+  workers: 1,
+  retries: 0,
+  timeout: 90_000,
+  // A model on a busy machine takes its time.
+  expect: { timeout: 30_000 },
+  reporter: "line",
+  use: {
+    viewport: { width: 920, height: 600 },
+    locale: "en-US",
+    timezoneId: "UTC",
+    trace: "off",
+    screenshot: "only-on-failure",
+    launchOptions: { executablePath: process.env["TOKBAR_CHROMIUM"] ?? "/usr/bin/chromium", args: ["--no-sandbox"] },
+  },
+});

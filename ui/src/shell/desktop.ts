@@ -1,0 +1,27 @@
+// What only the app's own window can do. In a browser there is none of it.
+
+interface Invoker {
+  core: { invoke<T>(command: string, given?: Record<string, unknown>): Promise<T> };
+}
+
+function invoker(): Invoker | null {
+  const tauri: unknown = Reflect.get(globalThis, "__TAURI__");
+  return typeof tauri === "object" && tauri !== null && "core" in tauri ? (tauri as Invoker) : null;
+}
+
+export function isDesktop(): boolean {
+  return invoker() !== null;
+}
+
+function invoke<T>(command: string, given?: Record<string, unknown>): Promise<T> {
+  const tauri = invoker();
+  return tauri ? tauri.core.invoke<T>(command, given) : Promise.reject(new Error("only the Tokbar app can do this"));
+}
+
+export const desktop = {
+  loginItem: () => invoke<boolean>("login_item"),
+  setLoginItem: (on: boolean) => invoke<boolean>("set_login_item", { on }),
+  reveal: (path: string) => invoke<null>("reveal", { path }),
+  checkForUpdates: () => invoke<string>("check_for_updates"),
+  quit: () => invoke<null>("quit"),
+};
