@@ -55,7 +55,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Serve a model, or the models that calls name, over HTTP until Ctrl-C.
-    Serve(ServeArgs),
+    Serve(Box<ServeArgs>),
     /// Chat with a model in the terminal, or answer one prompt.
     Run(RunArgs),
     /// Turn a GGUF file into a model folder.

@@ -4,6 +4,7 @@
 //! vocabulary. Thinking stays free. What cannot be enforced is relaxed and reported.
 
 mod calls;
+mod closing;
 mod compiler;
 mod error;
 #[cfg(test)]
@@ -17,24 +18,30 @@ mod plain;
 mod schema;
 mod shape;
 mod shapes;
+mod thinking;
 mod vocabulary;
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::{AnswerForm, AnswerRules, CallCount, OutputFormat, TextModel, Tool, ToolChoice};
 use calls::{Calls, ReadyTool};
+use closing::Closing;
 use compiler::Compiler;
 pub use error::GrammarError;
 use form::FormGrammar;
 pub use guide::{Allowed, Guide, GuideError};
-use guide::{Course, Opener, Plan, Tags};
+use guide::{Course, Opener, Plan};
 use lark::{Lark, literal};
 pub use schema::SchemaError;
 use schema::{LOOSER_MAX, looser};
 use shape::CallShape;
+use thinking::Tags;
 pub use vocabulary::TokenScope;
 use vocabulary::Vocabulary;
+
+/// Most tokens of a shortest call.
+const N_CALL_MAX: usize = 2048;
 
 /// What an answer is to be held to.
 #[derive(Clone, Copy, Debug)]
@@ -177,13 +184,14 @@ impl Job<'_> {
             }
         }
         let ends_after_call = self.wish.rules.calls == CallCount::One;
-        Ok(self.guidance(Course::Calls { triggers, ends_after_call }, notices))
+        let reach = self.reach(&tools);
+        Ok(self.guidance((Course::Calls { triggers, ends_after_call }, reach), notices))
     }
 
     /// An answer of which only thinking is bounded, if at all.
     fn free(&self, notices: Vec<String>) -> Guidance {
         match self.wish.rules.thinking_budget.and(self.tags()) {
-            Some(_) => self.guidance(Course::Calls { triggers: Vec::new(), ends_after_call: false }, notices),
+            Some(_) => self.guidance((Course::Calls { triggers: Vec::new(), ends_after_call: false }, 0), notices),
             None => Guidance { plan: None, notices },
         }
     }
@@ -206,10 +214,18 @@ impl Job<'_> {
         let (first, tools) =
             self.compile_tools(&tools, |tools| grammar(tools, Place::Start), &mut notices).map_err(unenforceable)?;
         let after = self.compiler.compile(&grammar(&tools, Place::AfterThinking)).map_err(unenforceable)?;
-        Ok(self.guidance(Course::Whole { first: Box::new(first), after: Box::new(after) }, notices))
+        let of_form = form.as_ref().map_or(0, |form| form.reach(self.compiler.env()));
+        // Another call may be opened at any time.
+        let of_call = match self.call_count() {
+            CallCount::Many if !tools.is_empty() => self.closing(0).way(&after, N_CALL_MAX).map_or(0, |way| way.cost()),
+            _ => 0,
+        };
+        let reach = of_form.max(self.reach(&tools) + of_call);
+        Ok(self.guidance((Course::Whole { first: Box::new(first), after: Box::new(after) }, reach), notices))
     }
 
-    fn guidance(&self, course: Course, notices: Vec<String>) -> Guidance {
+    /// With a course, and by how much one more token may make the way to its end longer.
+    fn guidance(&self, (course, reach): (Course, usize), notices: Vec<String>) -> Guidance {
         let thinking = self.tags();
         let tail = self.wish.prompt_tail.unwrap_or_default();
         let starts_thinking = match self.format.reasoning {
@@ -228,7 +244,18 @@ impl Job<'_> {
             let (open, close) = (tags.open.trim().as_bytes().to_vec(), tags.close.into_bytes());
             Tags { open, close, close_tokens, budget: self.wish.rules.thinking_budget, strays }
         });
-        Guidance { plan: Some(Arc::new(Plan { env, n_vocab, thinking, starts_thinking, course })), notices }
+        let closing = self.closing(reach);
+        let n_after_thinking = OnceLock::new();
+        let plan = Plan { env, n_vocab, thinking, starts_thinking, course, closing, n_after_thinking };
+        Guidance { plan: Some(Arc::new(plan)), notices }
+    }
+
+    fn reach(&self, tools: &[ReadyTool]) -> usize {
+        closing::reach(self.compiler.env(), tools.iter().map(|tool| &tool.schema))
+    }
+
+    fn closing(&self, reach: usize) -> Closing {
+        Closing::new(self.compiler, self.shape.filter(|_| self.wish.can_call()), reach)
     }
 
     /// The tags around thinking, if it may come before the answer.

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::fixtures::{END, accepts, is_allowed, model, parsed, scope, tool, write};
+use super::fixtures::{Draws, END, accepts, is_allowed, model, parsed, scope, tool, write};
 use super::*;
 use crate::Specials;
 use crate::formats::TOOL_FORMATS;
@@ -43,16 +43,6 @@ fn each_shape(mut check: impl FnMut(&TextModel, &CallShape, &str)) {
             let model = model(OutputFormat { tools: Some(format), reasoning: None }, shape.marker);
             check(&model, shape, format.name);
         }
-    }
-}
-
-/// Draws numbers (Knuth's MMIX generator).
-struct Draws(u64);
-
-impl Draws {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % n
     }
 }
 

@@ -13,6 +13,7 @@ mod message;
 mod parser;
 mod reader;
 mod stop;
+mod tekken;
 mod template;
 mod text_model;
 mod token_bytes;

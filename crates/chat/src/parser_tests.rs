@@ -12,6 +12,8 @@ mod loose_calls;
 mod matrix;
 #[path = "parser/more_cases_tests.rs"]
 mod more_cases;
+#[path = "parser/token_split_tests.rs"]
+mod token_splits;
 
 /// Wire text of a format, what the prompt ended with, and the events it must give.
 pub(super) struct Case {

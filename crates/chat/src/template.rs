@@ -5,6 +5,7 @@
 mod context;
 mod functions;
 mod generation;
+mod growth;
 mod json;
 mod methods;
 mod plain_tools;
@@ -16,6 +17,8 @@ use std::{io, path::Path};
 use jiff::Zoned;
 use minijinja::{Environment, ErrorKind, Value, syntax::SyntaxConfig};
 use serde_json::Map;
+
+use plain_tools::Knowledge;
 
 use crate::{Detection, Message, Tool, ToolFormat, files::FileError, tokenizer_config::TokenizerConfig};
 
@@ -194,8 +197,8 @@ impl ChatTemplate {
         Err(first_error.unwrap_or_else(|| TemplateError::Render { detail: "no way to write the messages".to_owned() }))
     }
 
-    /// As [`render`](Self::render), for conversations with tools also where the template knows of none: then the system
-    /// message tells of them, and calls and results are text, as models of `format` write them.
+    /// As [`render`](Self::render), for conversations with tools also where the template does not tell of them: then the
+    /// system message does, and calls and results are text, as models of `format` write them, if it has no place for them.
     ///
     /// # Errors
     /// As [`render`](Self::render).
@@ -207,11 +210,22 @@ impl ChatTemplate {
     ) -> Result<String, TemplateError> {
         let has_tools =
             !prompt.tools.is_empty() || prompt.messages.iter().any(|message| !message.tool_calls.is_empty());
-        if !has_tools || self.entry(prompt.tools).source.contains("tool") {
+        if !has_tools {
             return self.render(prompt, now);
         }
-        let messages = &plain_tools::rewrite(prompt.messages, prompt.tools, format);
-        self.render(&ChatPrompt { messages, tools: &[], ..*prompt }, now)
+        let source = &self.entry(prompt.tools).source;
+        let messages = match Knowledge::of(source) {
+            Knowledge::Tools => {
+                return self.render(&ChatPrompt { template_kwargs: &own_names(prompt, source), ..*prompt }, now);
+            }
+            Knowledge::Calls => {
+                let mut messages = prompt.messages.to_vec();
+                plain_tools::announce(&mut messages, prompt.tools, format);
+                messages
+            }
+            Knowledge::Nothing => plain_tools::rewrite(prompt.messages, prompt.tools, format),
+        };
+        self.render(&ChatPrompt { messages: &messages, tools: &[], ..*prompt }, now)
     }
 
     fn entry(&self, tools: &[Tool]) -> &TemplateEntry {
@@ -222,6 +236,7 @@ impl ChatTemplate {
         let mut environment = self.environment.clone();
         let fuel = FUEL + context.n_bytes as u64;
         environment.set_fuel(Some(fuel));
+        growth::add_filters(&mut environment);
         let mut output = BoundedOutput::default();
         let template = environment.get_template(entry.name).map_err(|error| render_error(&error, fuel))?;
         let result = template.render_captured_to(context.variables, &mut output).map(drop);
@@ -235,13 +250,24 @@ impl ChatTemplate {
 
 impl TemplateEntry {
     fn add(environment: &mut Environment<'_>, name: &'static str, source: String) -> Result<Self, TemplateError> {
-        let rewritten = generation::neutralise(&source);
+        let rewritten = growth::guard(&generation::neutralise(&source));
         environment
             .add_template_owned(name, rewritten)
             .map_err(|error| TemplateError::Syntax { detail: describe(&error) })?;
         let style = context::Style::of(&source);
         Ok(Self { name, source, style })
     }
+}
+
+/// Switches with the tools under the name that some templates have for them, where the caller does not set it.
+fn own_names(prompt: &ChatPrompt<'_>, source: &str) -> Map<String, serde_json::Value> {
+    const NAME: &str = "xml_tools";
+    let mut kwargs = prompt.template_kwargs.clone();
+    if source.contains(NAME) && !prompt.tools.is_empty() {
+        let tools = || prompt.tools.iter().map(plain_tools::described).collect();
+        kwargs.entry(NAME).or_insert_with(tools);
+    }
+    kwargs
 }
 
 /// As transformers sets up Jinja2.

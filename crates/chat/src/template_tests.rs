@@ -101,6 +101,11 @@ fn template_kwargs_replace_variables() {
     assert_eq!(template.render(&prompt, &now()).unwrap(), "FalseFalse");
 }
 
+/// A list that is made by `sum` of itself, again and again.
+fn doubling(sum: &str) -> String {
+    format!("{{% set ns = namespace(x=[1]) %}}{{% for i in range(60) %}}{{%- set ns.x = {sum} -%}}{{% endfor %}}")
+}
+
 #[test]
 fn hostile_templates_end_in_an_error_that_names_the_limit() {
     let share = "{% set ns = namespace(x=1) %}{% for i in range(64) %}{% set ns.x = [ns.x, ns.x] %}{% endfor %}";
@@ -117,7 +122,25 @@ fn hostile_templates_end_in_an_error_that_names_the_limit() {
         ("{{ '%999999999999d' | format(1) }}".to_owned(), ""),
         (format!("{share}{{{{ ns.x | tojson }}}}"), "work limit"),
         (format!("{share}{{{{ ns.x }}}}"), "limit"),
-        (format!("{deep}{{{{ ns.x | tojson }}}}"), "more than 200 levels"),
+        (format!("{share}{{{{ (ns.x ~ '') | length }}}}"), "limit"),
+        (format!("{share}{{% set other = ns.x %}}{share}{{{{ ns.x == other }}}}"), "limit"),
+        (format!("{share}{{{{ ns.x | string | length }}}}"), "limit"),
+        (doubling("ns.x + ns.x"), "work limit"),
+        (doubling("(ns.x) + (ns.x + [])"), "work limit"),
+        (doubling("ns['x'] + (ns.x if true else [])"), "work limit"),
+        (doubling("[] + ns.x + ns.x"), "work limit"),
+        (doubling("ns.x * 2 + []"), "work limit"),
+        (doubling("(ns.x | list) + (ns.x | list)"), "work limit"),
+        (
+            "{% macro f(x, n) %}{% if n %}{{ f(x + x, n - 1) }}{% endif %}{% endmacro %}{{ f([1], 60) }}".to_owned(),
+            "work limit",
+        ),
+        (
+            "{% set ns = namespace(x=[1]) %}{% for i in range(40) %}{% set ns.x = [1] * 10**8 + ns.x %}{% endfor %}"
+                .to_owned(),
+            "work limit",
+        ),
+        (format!("{deep}{{{{ ns.x | tojson }}}}"), "work limit"),
         (format!("{deep}{deep}{deep}{deep}{loops}"), "work limit"),
         ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}".to_owned(), "recursion limit"),
         ("{% for x in [1] recursive %}{{ loop([1]) }}{% endfor %}".to_owned(), "recursion limit"),
@@ -225,4 +248,24 @@ fn templates_without_tools_get_them_as_text() {
     let plain = ChatPrompt { messages: &messages[..2], tools: &[], template_kwargs: &kwargs };
     let text = template.render_with_tools(&plain, ToolFormat::plainest(), &Zoned::default()).unwrap();
     assert_eq!(text, "[system] Be brief.\n[user] How is it?\n");
+}
+
+#[test]
+fn templates_that_only_write_calls_are_told_of_the_tools() {
+    let source = "{% for m in messages %}[{{ m.role }}] {{ m.content }}{% for c in m.tool_calls or [] %}\
+         <call>{{ c.function.name }}</call>{% endfor %}\n{% endfor %}";
+    let template = ChatTemplate::from_source(source, Map::new()).unwrap();
+    let call = ToolCall { id: "1".to_owned(), name: "weather".to_owned(), arguments: json!({"city": "Zug"}) };
+    let result = Message { tool_call_id: Some("1".to_owned()), ..Message::new(Role::Tool, "sunny".to_owned()) };
+    let messages = [
+        Message::new(Role::User, "How is it?".to_owned()),
+        Message { tool_calls: vec![call], ..Message::new(Role::Assistant, String::new()) },
+        result,
+    ];
+    let (tools, kwargs) = ([weather_tool()], Map::new());
+    let prompt = ChatPrompt { messages: &messages, tools: &tools, template_kwargs: &kwargs };
+    let text = template.render_with_tools(&prompt, ToolFormat::plainest(), &Zoned::default()).unwrap();
+    let (system, rest) = text.split_once("[user] ").unwrap();
+    assert!(system.starts_with("[system] You can call tools.") && system.contains("\"name\":\"weather\""), "{system}");
+    assert_eq!(rest, "How is it?[assistant] <call>weather</call>[tool] sunny");
 }

@@ -233,3 +233,14 @@ fn byte_of(character: char) -> Option<u8> {
         _ => None,
     }
 }
+
+/// GPT-2's printable stand-in for a byte.
+pub(crate) fn printable(byte: u8) -> char {
+    let code = match byte {
+        0x21..=0x7e | 0xa1..=0xac | 0xae..=0xff => u32::from(byte),
+        0..=0x20 => 0x100 + u32::from(byte),
+        0x7f..=0xa0 => 0x121 + u32::from(byte - 0x7f),
+        0xad => 0x143,
+    };
+    char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
+}

@@ -13,6 +13,7 @@ use tokenizers::AddedToken;
 use crate::{
     Detokenizer, Fim, detokenizer,
     files::{FileError, read_bytes},
+    tekken,
     token_bytes::{StartRule, TokenBytes},
     tokenizer_config::{TokenizerConfig, eos_ids},
 };
@@ -63,15 +64,17 @@ pub enum TokenizerError {
     /// A file cannot be read.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The folder has no `tokenizer.json`.
-    #[error("no tokenizer.json in {}; download the whole checkpoint, or one that has this file", dir.display())]
+    /// The folder has neither file.
+    #[error("no tokenizer.json in {} and no tekken.json; download the whole checkpoint, or one that has either", dir.display())]
     Missing {
         /// The checkpoint's folder.
         dir: std::path::PathBuf,
     },
-    /// `tokenizer.json` is not one.
-    #[error("tokenizer.json in {} cannot be used: {detail}", dir.display())]
+    /// The file is not what its name says.
+    #[error("{file} in {} cannot be used: {detail}", dir.display())]
     Invalid {
+        /// The file.
+        file: &'static str,
         /// The checkpoint's folder.
         dir: std::path::PathBuf,
         /// What the parser said.
@@ -100,16 +103,23 @@ pub enum TokenizerError {
 }
 
 impl Tokenizer {
-    /// Loads `tokenizer.json` with what `tokenizer_config.json`, `generation_config.json` and `config.json` add to it.
+    /// Loads `tokenizer.json`, or else `tekken.json`, with what `tokenizer_config.json`, `generation_config.json` and `config.json` add to it.
     ///
     /// # Errors
     /// When a file is missing, damaged or too large.
     pub fn load(dir: &Path) -> Result<Self, TokenizerError> {
         let config = TokenizerConfig::load(dir)?;
-        let bytes = read_bytes(&dir.join("tokenizer.json"), TOKENIZER_BYTES_MAX)?
-            .ok_or_else(|| TokenizerError::Missing { dir: dir.to_owned() })?;
-        let inner = parse(&bytes, &config)
-            .map_err(|error| TokenizerError::Invalid { dir: dir.to_owned(), detail: error.to_string() })?;
+        let invalid = |file| move |detail| TokenizerError::Invalid { file, dir: dir.to_owned(), detail };
+        let (bytes, file) = match read_bytes(&dir.join("tokenizer.json"), TOKENIZER_BYTES_MAX)? {
+            Some(bytes) => (bytes, "tokenizer.json"),
+            None => {
+                let file = "tekken.json";
+                let bytes = read_bytes(&dir.join(file), TOKENIZER_BYTES_MAX)?
+                    .ok_or_else(|| TokenizerError::Missing { dir: dir.to_owned() })?;
+                (tekken::document(&bytes).map_err(invalid(file))?.to_string().into_bytes(), file)
+            }
+        };
+        let inner = parse(&bytes, &config).map_err(|error| invalid(file)(error.to_string()))?;
         let eos = eos_ids(dir)?;
         Self::new(inner, &config, eos)
     }

@@ -25,6 +25,12 @@ pub trait TokenMask: Send {
     /// Whether the output is complete: nothing may come next.
     fn is_complete(&self) -> bool;
 
+    /// Whether the tokens that it may have kept the output from going on as it might have: complete or not, it ends for
+    /// its length then.
+    fn is_curtailed(&self) -> bool {
+        false
+    }
+
     /// How many of `tokens` may come next, in order.
     fn n_fitting(&mut self, tokens: &[TokenId]) -> usize;
 

@@ -104,7 +104,7 @@ impl Checkpoint {
             model_type,
             n_params: headers.values().map(|header| n_params(header, &group_len)).sum(),
             n_context: text_field(&config, "max_position_embeddings").and_then(Value::as_u64),
-            has_tokenizer: dir.join("tokenizer.json").is_file(),
+            has_tokenizer: ["tokenizer.json", "tekken.json"].iter().any(|name| dir.join(name).is_file()),
             has_chat_template: has_chat_template(dir)?,
             kv: KvCost::as_published(&config),
             files: headers

@@ -143,7 +143,7 @@ fn look_at_folder(dir: &Path) -> (Condition, Option<About>) {
     match Checkpoint::open(dir) {
         Ok(checkpoint) if checkpoint.has_tokenizer => (Condition::Ready, Some(About::of(&checkpoint))),
         Ok(checkpoint) => {
-            let reason = "it has no tokenizer.json. Download it again.".to_owned();
+            let reason = "it has no tokenizer.json and no tekken.json. Download it again.".to_owned();
             (Condition::Partial { reason }, Some(About::of(&checkpoint)))
         }
         Err(error) => (condition(&error), None),

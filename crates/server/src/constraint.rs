@@ -1,11 +1,13 @@
 //! Joins chat's grammars to the engine's masks: what a job's sequences are held to.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use tokbar_chat::{self as chat, GrammarError, Guidance, Guide, TokenScope, Tool, Wish};
 use tokbar_engine::{MaskSource, TokenBits, TokenId, TokenMask};
 
 use crate::generate::Job;
+use crate::notices::Curtailed;
 use crate::{ApiError, ServedModel, ServerState};
 
 /// The field that errors of a form name; a dialect that has another name for it says so.
@@ -58,39 +60,55 @@ pub fn named(error: ApiError, field: &str) -> ApiError {
     }
 }
 
-/// The mask of each sequence of a guidance.
-pub fn mask(guidance: &Guidance) -> Option<MaskSource> {
-    let guide = guidance.guide()?;
-    Some(MaskSource::new(move || Box::new(GuideMask(guide.clone()))))
+/// The mask of a sequence of a guidance, for an output of at most `n_max` tokens, and what tells whether that curtailed it.
+pub fn mask(guidance: &Guidance, n_max: usize) -> (Option<MaskSource>, Option<Curtailed>) {
+    let Some(guide) = guidance.guide() else { return (None, None) };
+    let guide = guide.within(n_max);
+    let curtailed = Curtailed::default();
+    let told = Arc::clone(&curtailed);
+    let source = MaskSource::new(move || Box::new(GuideMask { guide: guide.clone(), curtailed: Arc::clone(&told) }));
+    (Some(source), Some(curtailed))
 }
 
-struct GuideMask(Guide);
+struct GuideMask {
+    guide: Guide,
+    curtailed: Curtailed,
+}
 
 impl TokenMask for GuideMask {
     fn allowed(&mut self) -> Result<Option<Arc<TokenBits>>, String> {
-        Ok(match self.0.allowed().map_err(|error| error.to_string())? {
+        Ok(match self.guide.allowed().map_err(|error| error.to_string())? {
             chat::Allowed::All => None,
             chat::Allowed::These(words) => Some(Arc::new(TokenBits { words })),
         })
     }
 
     fn forced(&mut self) -> Vec<TokenId> {
-        self.0.forced()
+        self.guide.forced()
     }
 
     fn commit(&mut self, token: TokenId) -> Result<(), String> {
-        self.0.commit(token).map_err(|error| error.to_string())
+        self.guide.commit(token).map_err(|error| error.to_string())?;
+        if self.guide.is_curtailed() {
+            self.curtailed.store(true, Ordering::Release);
+        }
+        Ok(())
     }
 
     fn is_complete(&self) -> bool {
-        self.0.is_complete()
+        self.guide.is_complete()
+    }
+
+    fn is_curtailed(&self) -> bool {
+        self.guide.is_curtailed()
     }
 
     fn n_fitting(&mut self, tokens: &[TokenId]) -> usize {
-        self.0.n_fitting(tokens)
+        self.guide.n_fitting(tokens)
     }
 
     fn fork(&self) -> Box<dyn TokenMask> {
-        Box::new(Self(self.0.clone()))
+        // What drafts come to is not told.
+        Box::new(Self { guide: self.guide.clone(), curtailed: Curtailed::default() })
     }
 }

@@ -103,18 +103,16 @@ async fn submit(state: &ServerState, model: &Arc<ServedModel>, job: Job) -> Resu
     let mut generations = Vec::with_capacity(n_sequences);
     let call = state.running.begin(&model.id);
     for (prompt, guidance) in guided {
-        let mask = constraint::mask(&guidance);
         for choice_idx in 0..job.n_choices {
-            let request = Request {
-                prediction: prediction.clone(),
-                mask: mask.clone(),
-                ..request(model, &job, &prompt, choice_idx as u64)
-            };
+            let mut request = request(model, &job, &prompt, choice_idx as u64);
+            let (mask, curtailed) = constraint::mask(&guidance, request.max_tokens);
+            request.mask = mask;
+            request.prediction = prediction.clone();
             let outputs = model.engine.submit(request).map_err(|error| refusal(state, error))?;
             let reader = reader(model, job.stop.clone(), &prompt, tools.as_deref()).with_calls(job.rules.calls);
             let generation =
                 Generation::new((outputs, call.ticket(prompt.len())), prompt.clone(), reader, ends(model, &job));
-            generations.push(generation.with_notices(guidance.notices.clone()));
+            generations.push(generation.with_notices(guidance.notices.clone()).with_curtailed(curtailed));
         }
     }
     Ok(generations)

@@ -8,6 +8,7 @@ use tokbar_chat::{Event, FinishReason, OutputReader, Reading};
 use tokbar_engine::{self as engine, Output, Outputs, PromptScores, TokenId, TokenScore, Usage};
 
 use crate::ApiError;
+use crate::notices::Curtailed;
 use crate::rounds::{Next, Rounds};
 use crate::running::Ticket;
 
@@ -55,6 +56,7 @@ pub struct Generation {
     /// `None` once it is used up.
     reader: Option<OutputReader>,
     notices: Vec<String>,
+    curtailed: Option<Curtailed>,
     scores: ScoreQueue,
     n_output: usize,
     n_cached: usize,
@@ -80,6 +82,7 @@ impl Generation {
             ends,
             reader: Some(reader),
             notices: Vec::new(),
+            curtailed: None,
             scores: ScoreQueue::default(),
             n_output: 0,
             n_cached: 0,
@@ -97,6 +100,16 @@ impl Generation {
     /// Tells what it is not held to although the call asks for it.
     pub fn with_notices(self, notices: Vec<String>) -> Self {
         Self { notices, ..self }
+    }
+
+    /// Tells whether it was curtailed, once it has ended.
+    pub fn with_curtailed(self, curtailed: Option<Curtailed>) -> Self {
+        Self { curtailed, ..self }
+    }
+
+    /// See [`with_curtailed`](Self::with_curtailed).
+    pub fn curtailed(&self) -> Option<Curtailed> {
+        self.curtailed.clone()
     }
 
     /// See [`with_notices`](Self::with_notices).

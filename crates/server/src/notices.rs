@@ -1,5 +1,8 @@
 //! What an answer was not held to although the call asks for it: told in a header, as bodies are the vendors'.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use axum::http::HeaderValue;
 use axum::response::Response;
 
@@ -10,24 +13,41 @@ const HEADER: &str = "x-tokbar-notice";
 /// Longest header.
 const BYTES_MAX: usize = 2048;
 
+/// Tells of an answer that was led to its end.
+const CURTAILED: &str = "max_tokens left no room for a longer answer in this form, so it was led to its end";
+
+/// Whether the tokens that it may have curtailed an answer; known once it has ended.
+pub type Curtailed = Arc<AtomicBool>;
+
+/// What is to be told of an answer.
+pub struct Notices {
+    texts: Vec<String>,
+    curtailed: Vec<Curtailed>,
+}
+
 /// The notices of a call's sequences, each once.
-pub fn of(generations: &[Generation]) -> Vec<String> {
-    let mut notices: Vec<String> = Vec::new();
+pub fn of(generations: &[Generation]) -> Notices {
+    let mut texts: Vec<String> = Vec::new();
     for notice in generations.iter().flat_map(Generation::notices) {
-        if !notices.contains(notice) {
-            notices.push(notice.clone());
+        if !texts.contains(notice) {
+            texts.push(notice.clone());
         }
     }
-    notices
+    Notices { texts, curtailed: generations.iter().filter_map(Generation::curtailed).collect() }
 }
 
 /// Another one before those of a call's sequences.
-pub fn with(first: Option<String>, generations: &[Generation]) -> Vec<String> {
-    first.into_iter().chain(of(generations)).collect()
+pub fn with(first: Option<String>, generations: &[Generation]) -> Notices {
+    let Notices { texts, curtailed } = of(generations);
+    Notices { texts: first.into_iter().chain(texts).collect(), curtailed }
 }
 
-/// Adds the header to an answer, if there is anything to tell.
-pub fn attach(mut answer: Response, notices: &[String]) -> Response {
+/// Adds the header to an answer, if there is anything to tell so far.
+pub fn attach(mut answer: Response, notices: Notices) -> Response {
+    let Notices { texts: mut notices, curtailed } = notices;
+    if curtailed.iter().any(|curtailed| curtailed.load(Ordering::Acquire)) {
+        notices.push(CURTAILED.to_owned());
+    }
     if notices.is_empty() {
         return answer;
     }

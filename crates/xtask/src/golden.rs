@@ -34,6 +34,9 @@ fn chat(stages: &Stages) -> anyhow::Result<()> {
     call.arg(fixtures("chat/tests/fixtures")?).arg(repo::testkit()?);
     stages.run("token ids and templates", || shell::capture(&mut call))?;
     kit::bring(stages)?;
+    let mut call = reference.script("tekken.py");
+    call.arg(fixtures("chat/tests/fixtures")?.join("tekken.json")).arg(repo::testkit()?.join(kit::TEKKEN_FILE));
+    stages.run("token ids of tekken", || shell::capture(&mut call))?;
     let mut call = reference.script("public_templates.py");
     call.arg(repo::testkit()?.join(kit::TEMPLATES_FOLDER));
     call.arg(fixtures("chat/tests/fixtures")?.join("public_templates.json"));

@@ -10,13 +10,15 @@ use crate::python::{self, Wheel};
 use crate::stages::Stages;
 use crate::{files, npm, packages, repo, shell};
 
-/// A source archive that carries the chat templates of seventy models.
+/// A source archive that carries the chat templates of seventy models, and vocabularies with texts and their ids.
 const TEMPLATES: Wheel = Wheel {
     requirement: "llama-cpp-python==0.3.36",
     sha256: &["832db0699007f1be95a7e41ef12e88926b02ba836461e36a36372db2760c1a2e"],
 };
 /// Where the templates are in the test kit.
 pub const TEMPLATES_FOLDER: &str = "chat-templates";
+
+const VOCABULARIES_FOLDER: &str = "vocabularies";
 
 /// Questions with tools, and the calls that answer them: the Berkeley Function-Calling Leaderboard.
 const QUESTIONS: Wheel = Wheel {
@@ -65,6 +67,14 @@ const TOKENIZERS: [(&str, npm::Package); 5] = [
 ];
 const TOKENIZERS_FOLDER: &str = "tokenizers";
 
+/// Where Mistral's vocabulary is in the test kit.
+pub const TEKKEN_FILE: &str = "tokenizers/tekken/tekken.json";
+/// Carries the vocabulary that Mistral's models have had since 2024, in a format of its own.
+const TEKKEN: Wheel = Wheel {
+    requirement: "mistral-common==1.13.1",
+    sha256: &["98b4d0755b8d90bf4691fa8f1b70cb3b4a8cd4dc1653c4ed08ef3d1c7d2c29af"],
+};
+
 /// `cargo xtask kit`; `cargo xtask test` does so, too.
 pub fn run(arguments: &[String]) -> anyhow::Result<()> {
     if !arguments.is_empty() {
@@ -79,9 +89,10 @@ pub fn run(arguments: &[String]) -> anyhow::Result<()> {
 pub fn bring(stages: &Stages) -> anyhow::Result<()> {
     let testkit = repo::testkit()?;
     fs::create_dir_all(&testkit).with_context(|| format!("creating {}", testkit.display()))?;
-    let templates = testkit.join(TEMPLATES_FOLDER);
-    if !files::says(&templates.join("stamp"), &TEMPLATES.pinned()) {
-        stages.run("chat templates from PyPI (77 MB)", || take_templates(&templates))?;
+    let folders = [TEMPLATES_FOLDER, VOCABULARIES_FOLDER].map(|folder| testkit.join(folder));
+    if !folders.iter().all(|folder| files::says(&folder.join("stamp"), &TEMPLATES.pinned())) {
+        let [templates, vocabularies] = &folders;
+        stages.run("chat templates and vocabularies from PyPI (77 MB)", || take_templates(templates, vocabularies))?;
     }
     let questions = testkit.join(QUESTIONS_FOLDER);
     if !files::says(&questions.join("stamp"), &QUESTIONS.pinned()) {
@@ -93,7 +104,24 @@ pub fn bring(stages: &Stages) -> anyhow::Result<()> {
             stages.run(&format!("tokenizer {name} from npm (15 to 41 MB)"), || take_tokenizer(package, &folder))?;
         }
     }
+    let folder = testkit.join(TOKENIZERS_FOLDER).join("tekken");
+    if !files::says(&folder.join("stamp"), &TEKKEN.pinned()) {
+        stages.run("tokenizer tekken from PyPI (7 MB)", || take_tekken(&folder))?;
+    }
     Ok(())
+}
+
+fn take_tekken(folder: &Path) -> anyhow::Result<()> {
+    let scratch = files::with_ending(folder, "download");
+    python::download(&[TEKKEN], &scratch)?;
+    for wheel in files::find(&scratch, |name| name.ends_with(".whl"))? {
+        python::unpack(&wheel, &scratch)?;
+    }
+    let found = files::find(&scratch, |name| name == "tekken_240911.json")?;
+    let named = scratch.join("tekken.json");
+    fs::copy(found.first().context("the package has no tekken_240911.json")?, &named).context("naming it")?;
+    keep(folder, (TEKKEN.requirement, &TEKKEN.pinned()), [named].iter())?;
+    files::remove_dir(&scratch)
 }
 
 fn take_tokenizer(package: &npm::Package, folder: &Path) -> anyhow::Result<()> {
@@ -104,16 +132,25 @@ fn take_tokenizer(package: &npm::Package, folder: &Path) -> anyhow::Result<()> {
     files::remove_dir(&scratch)
 }
 
-fn take_templates(folder: &Path) -> anyhow::Result<()> {
+fn take_templates(folder: &Path, vocabularies: &Path) -> anyhow::Result<()> {
     let scratch = files::with_ending(folder, "download");
     python::download_source(&TEMPLATES, &scratch)?;
     for archive in files::find(&scratch, |name| name.ends_with(".tar.gz"))? {
         shell::capture(python::python().args(["-m", "tarfile", "--extract"]).args([&archive, &scratch]))?;
     }
+    let source = (TEMPLATES.requirement, TEMPLATES.pinned());
+    // Only those that tell texts and their ids.
+    let is_told = |path: &&std::path::PathBuf| {
+        let vocabulary =
+            if path.extension().is_some_and(|end| end == "gguf") { (*path).clone() } else { path.with_extension("") };
+        vocabulary.with_extension("gguf.inp").is_file()
+    };
+    let found = files::find(&scratch, |name| name.starts_with("ggml-vocab-"))?;
+    keep(vocabularies, (source.0, &source.1), found.iter().filter(is_told))?;
     let found = files::find(&scratch, |name| name.ends_with(".jinja"))?;
     keep(
         folder,
-        (TEMPLATES.requirement, &TEMPLATES.pinned()),
+        (source.0, &source.1),
         found.iter().filter(|path| path.parent().is_some_and(|dir| dir.ends_with("models/templates"))),
     )?;
     files::remove_dir(&scratch)

@@ -70,11 +70,12 @@ fn ask(server: &Server, question: &str, extra: Value) -> Value {
 /// Streams at once: rows that are held to different forms share their steps.
 const N_STREAMS: usize = 4;
 
-/// Puts each question with its tool to the server, some at a time, and gathers what is wrong with the answers.
-fn check_all(check: impl Fn(usize, &str, &Value) -> Result<(), String> + Sync) {
+/// Puts each question with its tool to the server, some at a time, and gathers what is wrong with the answers. A check tells
+/// how the answer has ended.
+fn check_all(what: &str, check: impl Fn(usize, &str, &Value) -> Result<Value, String> + Sync) {
     let questions: Vec<_> = questions().into_iter().take(n_questions()).collect();
     let next = AtomicUsize::new(0);
-    let failures = Mutex::new(Vec::new());
+    let (failures, ends) = (Mutex::new(Vec::<String>::new()), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..N_STREAMS {
             scope.spawn(|| {
@@ -82,20 +83,35 @@ fn check_all(check: impl Fn(usize, &str, &Value) -> Result<(), String> + Sync) {
                     let idx = next.fetch_add(1, Ordering::Relaxed);
                     questions.get(idx).map(|question| (idx, question))
                 } {
-                    let failure = check(idx, question, tool).err();
-                    failures.lock().expect("no check panics").extend(failure);
+                    if idx > 0 && idx.is_multiple_of(20) {
+                        let n_wrong = failures.lock().expect("no check panics").len();
+                        println!("{what}: question {idx}, {n_wrong} wrong so far");
+                    }
+                    match check(idx, question, tool) {
+                        Ok(end) => ends.lock().expect("no check panics").push(end),
+                        Err(failure) => failures.lock().expect("no check panics").push(failure),
+                    }
                 }
             });
         }
     });
     let failures = failures.into_inner().expect("no check panics");
+    let ends = ends.into_inner().expect("no check panics");
+    let n_led = ends.iter().filter(|end| **end == "length").count();
+    println!("{what}: {} of {} are valid, {n_led} of them led to their end by max_tokens", ends.len(), questions.len());
     assert!(failures.is_empty(), "{} of {}: {failures:#?}", failures.len(), questions.len());
+}
+
+/// How a right answer has ended: as it should, or led to its end as its tokens ran out.
+fn ended(answer: Value, is_right: bool, end: &str) -> Result<Value, Value> {
+    let reason = answer["finish_reason"].clone();
+    if is_right && (reason == end || reason == "length") { Ok(reason) } else { Err(answer) }
 }
 
 #[test]
 fn forced_calls_fit_their_tools() {
     let server = Server::start(&smollm2());
-    check_all(|idx, question, tool| {
+    check_all("forced calls", |idx, question, tool| {
         let name = &tool["function"]["name"];
         let choice = match idx % 2 {
             0 => json!("required"),
@@ -108,21 +124,21 @@ fn forced_calls_fit_their_tools() {
         let arguments = calls.first().and_then(|call| call["function"]["arguments"].as_str()).unwrap_or_default();
         let is_valid = serde_json::from_str(arguments).is_ok_and(|arguments: Value| schema.is_valid(&arguments));
         let is_right = calls.len() == 1 && calls[0]["function"]["name"] == *name && is_valid;
-        if is_right && answer["finish_reason"] == "tool_calls" { Ok(()) } else { Err(format!("{question}: {answer}")) }
+        ended(answer, is_right, "tool_calls").map_err(|answer| format!("{question}: {answer}"))
     });
 }
 
 #[test]
 fn strict_schemas_of_all_kinds_give_valid_json() {
     let server = Server::start(&smollm2());
-    check_all(|_, question, tool| {
+    check_all("strict schemas", |_, question, tool| {
         let schema = &tool["function"]["parameters"];
         let validator = jsonschema::validator_for(schema).expect("a schema");
         let format = json!({ "type": "json_schema", "json_schema": { "name": "x", "strict": true, "schema": schema } });
         let answer = ask(&server, question, json!({ "response_format": format }));
         let text = answer["message"]["content"].as_str().unwrap_or_default();
         let is_valid = serde_json::from_str(text).is_ok_and(|value: Value| validator.is_valid(&value));
-        if is_valid && answer["finish_reason"] == "stop" { Ok(()) } else { Err(format!("{question}: {answer}")) }
+        ended(answer, is_valid, "stop").map_err(|answer| format!("{question}: {answer}"))
     });
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::testbed::Server;
 
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Sends bytes as they are and returns status and body.
 pub fn post_raw(server: &Server, path: &str, body: &[u8]) -> (u16, String) {

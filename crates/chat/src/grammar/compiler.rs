@@ -1,12 +1,14 @@
 //! Compiles grammars for one vocabulary, within bounds, and keeps the latest.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use llguidance::api::{ParserLimits, TopLevelGrammar};
 use llguidance::earley::SlicedBiasComputer;
 use llguidance::toktrie::{InferenceCapabilities, TokEnv};
 use llguidance::{Matcher, ParserFactory};
+
+use super::closing::{self, Characters};
 
 /// Compiled grammars kept.
 const N_KEPT_MAX: usize = 64;
@@ -31,6 +33,7 @@ const LIMITS: ParserLimits = ParserLimits {
 pub(super) struct Compiler {
     factory: ParserFactory,
     env: TokEnv,
+    characters: Arc<Characters>,
     kept: Mutex<VecDeque<(String, Matcher)>>,
 }
 
@@ -43,11 +46,17 @@ impl Compiler {
         let mut factory = factory.map_err(|error| error.to_string())?;
         factory.quiet();
         *factory.limits_mut() = LIMITS;
-        Ok(Self { factory, env, kept: Mutex::new(VecDeque::new()) })
+        let characters = Arc::new(closing::characters(env.tok_trie()));
+        Ok(Self { factory, env, characters, kept: Mutex::new(VecDeque::new()) })
     }
 
     pub fn env(&self) -> &TokEnv {
         &self.env
+    }
+
+    /// The vocabulary's tokens of one character.
+    pub fn characters(&self) -> Arc<Characters> {
+        Arc::clone(&self.characters)
     }
 
     /// A matcher at the start of a grammar, with a state of its own.

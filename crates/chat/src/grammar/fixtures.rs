@@ -5,10 +5,21 @@ use std::fs;
 use serde_json::{Map, Value, json};
 
 use super::*;
+use crate::token_bytes::printable;
 use crate::{Detection, OutputOptions, OutputParser};
 
 /// The token that ends answers.
 pub const END: u32 = 256;
+
+/// Draws numbers (Knuth's MMIX generator).
+pub struct Draws(pub u64);
+
+impl Draws {
+    pub fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % n
+    }
+}
 
 /// A checkpoint that writes calls and thinking in `format`.
 pub fn model(format: OutputFormat, template: &str) -> TextModel {
@@ -33,17 +44,6 @@ pub fn model(format: OutputFormat, template: &str) -> TextModel {
     let config = json!({"eos_token": "<|im_end|>", "chat_template": template});
     fs::write(dir.path().join("tokenizer_config.json"), config.to_string()).unwrap();
     TextModel::load(dir.path()).unwrap().with_detection(Detection { format, ..Detection::default() })
-}
-
-/// GPT-2's printable stand-in for a byte.
-fn printable(byte: u8) -> char {
-    let code = match byte {
-        0x21..=0x7e | 0xa1..=0xac | 0xae..=0xff => u32::from(byte),
-        0..=0x20 => 0x100 + u32::from(byte),
-        0x7f..=0xa0 => 0x121 + u32::from(byte - 0x7f),
-        0xad => 0x143,
-    };
-    char::from_u32(code).unwrap()
 }
 
 pub fn scope(model: &TextModel) -> TokenScope {

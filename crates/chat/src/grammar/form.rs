@@ -1,8 +1,10 @@
 //! Grammars of forms: JSON, a regular expression, a choice, or the client's own grammar.
 
 use llguidance::regex_to_lark;
+use llguidance::toktrie::TokEnv;
 use serde_json::{Value, json};
 
+use super::closing;
 use super::compiler::Compiler;
 use super::lark::{Lark, Spacing, any_of, literal};
 use super::{GrammarError, LOOSER_MAX, looser, schema};
@@ -32,6 +34,16 @@ impl FormGrammar {
             Self::Regex(terminal) => terminal.clone(),
             Self::Lark(grammar) => lark.rule(&format!("%lark {{\n{grammar}\n}}")),
             Self::Choice(texts) => any_of(&texts.iter().map(|text| literal(text)).collect::<Vec<_>>()),
+        }
+    }
+
+    /// By how many tokens one more may make the way to the form's end longer, roughly.
+    pub fn reach(&self, env: &TokEnv) -> usize {
+        match self {
+            Self::Json(schema) => closing::reach(env, [schema]),
+            Self::Regex(_) | Self::Lark(_) => closing::REACH,
+            // Each is a way of its own, and no text leads from one to another.
+            Self::Choice(texts) => texts.iter().map(String::len).max().unwrap_or(0),
         }
     }
 

@@ -4,17 +4,20 @@
 //! beyond its budget is closed: all that may come then is what closes it.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use llguidance::Matcher;
 use llguidance::toktrie::TokEnv;
 
-/// Most bytes of text kept to find a tag or trigger in.
+use super::closing::{Allowance, Closing};
+use super::thinking::{Tags, Thought};
+
+/// Most bytes of text kept to find a trigger in.
 const TAIL_MAX: usize = 256;
+/// Most tokens of an answer that room is kept for while the model thinks.
+const N_AFTER_MAX: usize = 4096;
 /// What opens another message of harmony.
 const HARMONY_TURN: &[u8] = b"<|start|>assistant";
-/// Most tokens by which thinking may go beyond its budget to complete a tag or a character.
-const OVERDRAFT_MAX: usize = 16;
 
 /// What an answer is held to, ready to be followed any number of times.
 pub(super) struct Plan {
@@ -25,18 +28,9 @@ pub(super) struct Plan {
     /// Whether the prompt has opened thinking.
     pub starts_thinking: bool,
     pub course: Course,
-}
-
-/// The tags around thinking.
-pub(super) struct Tags {
-    pub open: Vec<u8>,
-    pub close: Vec<u8>,
-    /// The closer's own tokens.
-    pub close_tokens: Vec<u32>,
-    /// Most tokens between the tags; `None` = any number.
-    pub budget: Option<usize>,
-    /// Special tokens of the format that have no place in thinking.
-    pub strays: Vec<u32>,
+    pub closing: Closing,
+    /// Tokens that an answer takes at least once thinking is closed, when it is known.
+    pub n_after_thinking: OnceLock<Option<usize>>,
 }
 
 /// What an answer is held to.
@@ -83,6 +77,8 @@ pub struct Guide {
     phase: Phase,
     /// Tokens of the thoughts that are closed.
     n_thought: usize,
+    /// What is left of the tokens that it may have; `None` = any number.
+    allowance: Option<Allowance>,
 }
 
 #[derive(Clone)]
@@ -93,16 +89,6 @@ enum Phase {
     Held(Box<Matcher>),
     Free(Free),
     Ended,
-}
-
-/// Thinking so far.
-#[derive(Clone, Default)]
-struct Thought {
-    /// Its last bytes.
-    tail: Vec<u8>,
-    n_tokens: usize,
-    /// How many tokens of the closer have come, once it must come.
-    n_closed: Option<usize>,
 }
 
 /// Free text, in which a call may be opened.
@@ -118,11 +104,23 @@ struct Free {
 impl Guide {
     pub(super) fn new(plan: Arc<Plan>) -> Self {
         let phase = match &plan.course {
-            _ if plan.starts_thinking => plan.thinking(0),
+            _ if plan.starts_thinking => plan.thinking(0, None),
             Course::Whole { first, .. } => Phase::Opening(Box::new(first.deep_clone()), Vec::new()),
             Course::Calls { .. } => Phase::Free(Free::default()),
         };
-        Self { plan, phase, n_thought: 0 }
+        Self { plan, phase, n_thought: 0, allowance: None }
+    }
+
+    /// Lets the answer have at most `n_max` tokens: it is led to its end before they run out, if there is a way.
+    #[must_use]
+    pub fn within(mut self, n_max: usize) -> Self {
+        self.allowance = Some(Allowance::new(n_max));
+        self
+    }
+
+    /// Whether the tokens that are left have kept the answer from going on as it might have.
+    pub fn is_curtailed(&self) -> bool {
+        self.allowance.as_ref().is_some_and(Allowance::is_binding)
     }
 
     /// Which tokens may come next.
@@ -135,6 +133,9 @@ impl Guide {
             Phase::Opening(matcher, _) | Phase::Held(matcher) => {
                 let mut words: Vec<u32> = matcher.compute_mask().map_err(guide_error)?.into();
                 words.resize(n_words, 0);
+                if let Some(allowance) = &mut self.allowance {
+                    allowance.restrict(&self.plan.closing, matcher, &mut words);
+                }
                 Ok(Allowed::These(words))
             }
             Phase::Thinking(thought) => match (self.plan.closer(thought).first(), &self.plan.course) {
@@ -143,7 +144,10 @@ impl Guide {
                     words[*token as usize / 32] |= 1 << (token % 32);
                     Ok(Allowed::These(words))
                 }
-                (None, Course::Whole { .. }) => Ok(Allowed::These(self.plan.thinking_mask(&thought.tail, n_words))),
+                (None, Course::Whole { .. }) => {
+                    let tags = self.plan.thinking.as_ref();
+                    Ok(tags.map_or(Allowed::All, |tags| Allowed::These(tags.mask(&self.plan.env, thought, n_words))))
+                }
                 (None, Course::Calls { .. }) => Ok(Allowed::All),
             },
             Phase::Free(_) | Phase::Ended => Ok(Allowed::All),
@@ -180,13 +184,17 @@ impl Guide {
     /// When the grammar does not take it.
     pub fn commit(&mut self, token: u32) -> Result<(), GuideError> {
         let bytes = self.plan.env.tok_trie().token(token).to_vec();
+        if let Some(allowance) = &mut self.allowance {
+            allowance.take(token);
+        }
+        let n_left = self.allowance.as_ref().map(Allowance::n_left);
         match &mut self.phase {
             Phase::Opening(matcher, text) => {
                 matcher.consume_token(token).map_err(guide_error)?;
                 text.extend_from_slice(&bytes);
                 let open = self.plan.thinking.as_ref().map(|tags| tags.open.as_slice());
                 match open.filter(|open| open.starts_with(text.trim_ascii())) {
-                    Some(open) if open == text.trim_ascii() => self.phase = self.plan.thinking(self.n_thought),
+                    Some(open) if open == text.trim_ascii() => self.phase = self.plan.thinking(self.n_thought, n_left),
                     Some(_) => {}
                     None => self.phase = Phase::Held(matcher.clone()),
                 }
@@ -201,10 +209,12 @@ impl Guide {
                     return Err(GuideError { detail: format!("token {token} comes where thinking must be closed") });
                 }
                 thought.push(&bytes);
-                self.plan.bound(thought);
-                let close = self.plan.thinking.as_ref().map_or(&[][..], |tags| tags.close.as_slice());
-                if find(&thought.tail, close).is_some() {
-                    self.n_thought = thought.n_tokens;
+                self.plan.bound(thought, n_left);
+                if let Some(tags) = self.plan.thinking.as_ref().filter(|tags| tags.are_closed(thought)) {
+                    if tags.is_hurried(thought) {
+                        self.allowance.iter_mut().for_each(Allowance::bind);
+                    }
+                    self.n_thought = thought.n_tokens();
                     self.phase = self.plan.after_thinking();
                 }
             }
@@ -235,7 +245,7 @@ impl Guide {
             && !free.is_stale
             && opening(&text) == tags.open
         {
-            self.phase = self.plan.thinking(self.n_thought);
+            self.phase = self.plan.thinking(self.n_thought, None);
             return;
         }
         let Course::Calls { triggers, .. } = &self.plan.course else { return };
@@ -255,22 +265,6 @@ impl Guide {
             }
             tracing::debug!("a call begins in a way that the grammar does not take; it stays free");
         }
-    }
-}
-
-impl Thought {
-    fn push(&mut self, bytes: &[u8]) {
-        self.n_tokens += 1;
-        self.n_closed.iter_mut().for_each(|n| *n += 1);
-        self.tail.extend_from_slice(bytes);
-        if self.tail.len() > TAIL_MAX {
-            self.tail.drain(..self.tail.len() - TAIL_MAX / 2);
-        }
-    }
-
-    /// Whether its last character is complete, so that a tag may follow.
-    fn is_whole(&self) -> bool {
-        self.tail.utf8_chunks().last().is_none_or(|chunk| chunk.invalid().is_empty())
     }
 }
 
@@ -297,26 +291,29 @@ impl Free {
 }
 
 impl Plan {
-    /// Thinking that was just opened, after so many tokens of other thoughts.
-    fn thinking(&self, n_before: usize) -> Phase {
-        let mut thought = Thought { n_tokens: n_before, ..Thought::default() };
-        self.bound(&mut thought);
+    /// Thinking that was just opened, after so many tokens of other thoughts, with so many left of the whole output.
+    fn thinking(&self, n_before: usize, n_left: Option<usize>) -> Phase {
+        let mut thought = Thought::after(n_before);
+        self.bound(&mut thought, n_left);
         Phase::Thinking(thought)
     }
 
-    /// Has thinking closed that has used up its budget, unless its last bytes begin what closes it or are half a character.
-    fn bound(&self, thought: &mut Thought) {
-        let Some(Tags { close, budget: Some(budget), .. }) = &self.thinking else { return };
-        if thought.n_closed.is_none() && thought.n_tokens >= *budget {
-            let is_due = n_begun(&thought.tail, close) == 0 && thought.is_whole();
-            thought.n_closed = (is_due || thought.n_tokens >= budget + OVERDRAFT_MAX).then_some(0);
+    /// Has thinking closed that has used up its budget, or leaves no more than what closing it and the answer take.
+    fn bound(&self, thought: &mut Thought, n_left: Option<usize>) {
+        let Some(tags) = &self.thinking else { return };
+        tags.bound(thought);
+        if let (Some(n_left), Course::Whole { after, .. }) = (n_left, &self.course) {
+            let n_needed =
+                self.n_after_thinking.get_or_init(|| self.closing.way(after, N_AFTER_MAX).map(|way| way.cost()));
+            if n_needed.is_some_and(|n| n_left <= n + tags.close_tokens.len() + self.closing.reach) {
+                tags.close_soon(thought);
+            }
         }
     }
 
     /// What must come to close thinking; empty while it is free.
     fn closer(&self, thought: &Thought) -> &[u32] {
-        let tokens = self.thinking.as_ref().map_or(&[][..], |tags| tags.close_tokens.as_slice());
-        thought.n_closed.and_then(|n| tokens.get(n..)).unwrap_or_default()
+        self.thinking.as_ref().map_or(&[], |tags| tags.closer(thought))
     }
 
     fn after_thinking(&self) -> Phase {
@@ -324,33 +321,6 @@ impl Plan {
             Course::Whole { after, .. } => Phase::Held(Box::new(after.deep_clone())),
             Course::Calls { .. } => Phase::Free(Free::default()),
         }
-    }
-
-    /// All tokens but those that end the answer or mark something else than thinking, and those that close thinking and
-    /// begin the answer at once: the grammar could not check that beginning.
-    fn thinking_mask(&self, tail: &[u8], n_words: usize) -> Vec<u32> {
-        let trie = self.env.tok_trie();
-        let mut words = vec![u32::MAX; n_words];
-        let mut clear = |token: u32| {
-            if let Some(word) = words.get_mut(token as usize / 32) {
-                *word &= !(1 << (token % 32));
-            }
-        };
-        trie.eos_tokens().iter().for_each(|token| clear(*token));
-        let Some(tags) = &self.thinking else { return words };
-        tags.strays.iter().for_each(|token| clear(*token));
-        let close = tags.close.as_slice();
-        let n_begun = n_begun(tail, close);
-        if n_begun > 0 {
-            let rest = &close[n_begun..];
-            for token in 0..trie.vocab_size() as u32 {
-                let bytes = trie.token(token);
-                if bytes.starts_with(rest) && !bytes[rest.len()..].trim_ascii().is_empty() {
-                    clear(token);
-                }
-            }
-        }
-        words
     }
 }
 
@@ -360,12 +330,7 @@ fn opening(text: &[u8]) -> &[u8] {
     text.strip_prefix(HARMONY_TURN).unwrap_or(text)
 }
 
-/// How many bytes of a tag, short of all, end a text.
-fn n_begun(text: &[u8], tag: &[u8]) -> usize {
-    (1..tag.len()).rev().find(|n| text.ends_with(&tag[..*n])).unwrap_or(0)
-}
-
-fn find(text: &[u8], part: &[u8]) -> Option<usize> {
+pub(super) fn find(text: &[u8], part: &[u8]) -> Option<usize> {
     (!part.is_empty()).then(|| text.windows(part.len()).position(|window| window == part)).flatten()
 }
 

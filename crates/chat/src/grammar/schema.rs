@@ -4,6 +4,7 @@
 
 mod fill;
 mod keywords;
+mod least;
 mod looser;
 mod pattern;
 mod strings;
@@ -13,6 +14,7 @@ use std::collections::HashMap;
 use fill::{Closes, any, fill};
 use serde_json::{Map, Value, json};
 
+pub(crate) use least::widest;
 pub(crate) use looser::{LOOSER_MAX, looser};
 pub(crate) use strings::{TextRule, text_rule};
 

@@ -34,6 +34,33 @@ pub(super) struct Trigger {
     pub call: &'static [Piece],
 }
 
+impl CallShape {
+    /// Texts that end a value and the call, or open the next argument.
+    pub fn endings(&self) -> Vec<String> {
+        let of_pairs = |pairs: &PlainShape| {
+            let line = if pairs.lines { "\n" } else { "" };
+            [pairs.done, pairs.open].map(|next| format!("{line}{}\n{next}", pairs.close))
+        };
+        let of_piece = |piece: &Piece| match piece {
+            Piece::Plain(pairs) => of_pairs(pairs).to_vec(),
+            _ => Vec::new(),
+        };
+        self.pieces().flat_map(of_piece).collect()
+    }
+
+    /// Texts on both sides of strings that are not JSON's.
+    pub fn quotes(&self) -> impl Iterator<Item = &'static str> {
+        self.pieces().filter_map(|piece| match piece {
+            Piece::Object(notation) => Some(notation.quote),
+            _ => None,
+        })
+    }
+
+    fn pieces(&self) -> impl Iterator<Item = &'static Piece> {
+        self.call.iter().chain(self.triggers.iter().flat_map(|trigger| trigger.call))
+    }
+}
+
 /// A part of a call.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Piece {

@@ -15,6 +15,8 @@ const DEPTH_MAX: usize = 64;
 const TAG_MAX: usize = 256;
 /// Longest value held until its type is known; longer ones become strings.
 const HELD_MAX: usize = 1 << 20;
+/// Most blanks between a closer and the next tag.
+const BLANKS_MAX: usize = 64;
 /// The name of an array's elements.
 const ITEM: &str = "item";
 
@@ -66,10 +68,16 @@ impl ElementValue {
                     self.open(name, out);
                     Some(self.before_tags.len() + n)
                 }
-                Tag::Close(name, n) if self.closes(name) => {
-                    self.close(out);
-                    Some(self.before_tags.len() + n)
-                }
+                Tag::Close(name, n) if self.closes(name) => match self.is_end(&rest[n..], more)? {
+                    true => {
+                        self.close(out);
+                        Some(self.before_tags.len() + n)
+                    }
+                    false => {
+                        self.text(self.before_tags, out);
+                        Some(self.before_tags.len())
+                    }
+                },
                 Tag::Unfinished => None,
                 Tag::Open(..) | Tag::Close(..) | Tag::None => {
                     self.text(self.before_tags, out);
@@ -106,6 +114,22 @@ impl ElementValue {
 
     fn closes(&self, name: &str) -> bool {
         self.stack.last().is_some_and(|element| element.name == name)
+    }
+
+    /// Whether a closer with `after` behind it is one: a string may hold its own, the real one stands before another tag.
+    /// `None` when more text must come first.
+    fn is_end(&self, after: &str, more: More) -> Option<bool> {
+        if !matches!(self.stack.last(), Some(Element { content: Content::Text, .. })) {
+            return Some(true);
+        }
+        let blanks = after.len() - after.trim_start().len();
+        let after = &after[blanks..];
+        match more {
+            More::Coming if blanks <= BLANKS_MAX && after.len() < self.before_tags.len() => {
+                if self.before_tags.starts_with(after) { None } else { Some(false) }
+            }
+            _ => Some(after.is_empty() || after.starts_with(self.before_tags)),
+        }
     }
 
     fn text(&mut self, text: &str, out: &mut String) {

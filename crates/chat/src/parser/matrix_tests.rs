@@ -52,6 +52,9 @@ fn kinds(format: &ToolFormat) -> Vec<Vec<(&'static str, Value)>> {
     let terminals = OutputFormat { tools: OutputFormat::tool_format(format.name).ok(), reasoning: None };
     let terminals: std::collections::BTreeSet<_> = terminals.terminals().collect();
     kinds.extend(terminals.into_iter().map(|terminal| one(json!({"s": format!("a {terminal} b"), "n": 1}))));
+    if let CallWire::Elements(mark) = format.wire.call {
+        kinds.push(one(json!({"s": format!("a {mark}</s> b"), "t": format!("{mark}</s>{mark}<t>"), "n": 1})));
+    }
     kinds
 }
 

@@ -3,13 +3,18 @@
 /// Turns `{% generation %}` and `{% endgeneration %}` into blocks that always hold, so that whitespace control around
 /// them still acts. Strings, comments and raw blocks are left alone.
 pub(super) fn neutralise(source: &str) -> String {
+    each_tag(source, push_tag)
+}
+
+/// Writes a source anew, each tag as `write` has it. Text and raw blocks are left alone.
+pub(super) fn each_tag(source: &str, write: impl Fn(&str, &mut String)) -> String {
     let mut out = String::with_capacity(source.len());
     let mut rest = source;
     while let Some(start) = find_tag(rest) {
         out.push_str(&rest[..start]);
         rest = &rest[start..];
         let tag = &rest[..tag_len(rest)];
-        push_tag(&mut out, tag);
+        write(tag, &mut out);
         rest = &rest[tag.len()..];
         if word(tag) == "raw" {
             let n_raw = raw_len(rest);
@@ -48,7 +53,7 @@ fn tag_len(text: &str) -> usize {
 }
 
 /// Index of the quote that ends the string starting at `start`.
-fn string_end(bytes: &[u8], start: usize) -> usize {
+pub(super) fn string_end(bytes: &[u8], start: usize) -> usize {
     let mut idx = start + 1;
     while idx < bytes.len() && bytes[idx] != bytes[start] {
         idx += if bytes[idx] == b'\\' { 2 } else { 1 };
@@ -68,7 +73,7 @@ fn word(tag: &str) -> &str {
     inside(tag).trim()
 }
 
-fn push_tag(out: &mut String, tag: &str) {
+fn push_tag(tag: &str, out: &mut String) {
     let replacement = match word(tag) {
         "generation" => "if true",
         "endgeneration" => "endif",

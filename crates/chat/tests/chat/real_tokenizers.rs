@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use serde_json::{Map, Value};
-use tokbar_chat::{ChatPrompt, ChatTemplate, Prompt, Specials, TemplateError, TextModel, Zoned};
+use tokbar_chat::{ChatPrompt, ChatTemplate, Prompt, Specials, TemplateError, TextModel, Tokenizer, Zoned};
 
 use crate::fixtures;
 
@@ -118,4 +118,48 @@ fn check_render(model: &TextModel, template: &ChatTemplate, case: &Value) {
 fn ends_of_sequence_come_from_the_checkpoint() {
     let eos = FAMILIES.each_ref().map(|family| family.model.tokenizer.eos().to_vec());
     assert_eq!(eos, [vec![0, 2], vec![1, 106]]);
+}
+
+/// Byte-level, pieces with byte fallback, and tekken.
+const SPLIT: [&str; 6] = ["qwen3", "llama3_1", "gpt_oss", "deepseek_v3", "gemma3", "tekken"];
+
+/// Places between two cuts: all are cut under `cargo xtask test --all`.
+fn step() -> usize {
+    if std::env::var_os("TOKBAR_TEST_ALL").is_some() { 1 } else { 5 }
+}
+
+#[test]
+fn texts_cut_anywhere_stream_back_whole() {
+    for name in SPLIT {
+        let tokenizer = Arc::new(Tokenizer::load(&fixtures::testkit().join("tokenizers").join(name)).unwrap());
+        for text in CORPUS["texts"].as_object().unwrap().values().map(|text| text.as_str().unwrap()) {
+            let encode = |part: &str| tokenizer.encode(part, Specials::Omit).unwrap();
+            for (at, _) in text.char_indices().step_by(step()) {
+                let ids = [encode(&text[..at]), encode(&text[at..])].concat();
+                let mut detokenizer = tokenizer.continuation();
+                let mut shown: String = ids.iter().map(|id| detokenizer.push(*id)).collect();
+                shown.push_str(&detokenizer.finish());
+                assert_eq!(shown, tokenizer.decode(&ids), "{name}: {text:?} at {at}");
+                // What is no special token, and not composed into other characters, comes back as it was.
+                let is_plain = name != "qwen3" && !ids.iter().any(|id| tokenizer.is_special(*id));
+                // The mark that pieces have for a space cannot be told from one.
+                assert!(
+                    shown == text.replace('▁', " ") || shown == *text || !is_plain,
+                    "{name}: {text:?} at {at} gives {shown:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn tekken_gives_the_ids_of_its_ranks() {
+    let fixture = fixtures::read("tekken.json");
+    let tokenizer = Tokenizer::load(&fixtures::testkit().join("tokenizers/tekken")).unwrap();
+    for (name, expected) in fixture["texts"].as_object().unwrap() {
+        let text = CORPUS["texts"][name].as_str().unwrap();
+        assert_eq!(tokenizer.encode(text, Specials::Omit).unwrap(), ids(expected), "{name}: {text:?}");
+    }
+    assert_eq!(tokenizer.encode("a", Specials::Add).unwrap()[0], 1);
+    assert_eq!(tokenizer.encode("[TOOL_CALLS]", Specials::Omit).unwrap(), [9]);
 }

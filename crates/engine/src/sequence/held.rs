@@ -127,7 +127,7 @@ impl Sequence {
         }
         self.tokens.push(token);
         outputs.push(Output::Token(score));
-        (is_stop || verdict == Verdict::Last).then(|| self.finish(FinishReason::Stop))
+        (is_stop || verdict == Verdict::Last).then(|| self.finish_complete())
     }
 
     /// Takes the tokens that the form leaves no choice of; they need not be drawn. Where scores are wanted, they are.
@@ -152,8 +152,13 @@ impl Sequence {
             outputs.push(Output::Token(TokenScore { token, logprob: f32::NAN, top: Vec::new() }));
         }
         if is_complete {
-            outputs.push(self.finish(FinishReason::Stop));
+            outputs.push(self.finish_complete());
         }
+    }
+
+    fn finish_complete(&mut self) -> Output {
+        let is_curtailed = self.held.as_ref().is_some_and(|held| held.mask.is_curtailed());
+        self.finish(if is_curtailed { FinishReason::Length } else { FinishReason::Stop })
     }
 }
 

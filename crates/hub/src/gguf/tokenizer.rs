@@ -55,6 +55,12 @@ pub fn documents(metadata: &Metadata, n_vocab: usize, n_context: &Value) -> Resu
     let mut tokenizer = match metadata.text("tokenizer.ggml.model")? {
         Some("gpt2") => byte_level::tokenizer(metadata, &vocabulary)?,
         Some("llama") => pieces::tokenizer(metadata, &mut vocabulary)?,
+        Some("gemma4") => pieces::merged_tokenizer(metadata, &mut vocabulary)?,
+        Some(other @ ("bert" | "t5")) => {
+            return Err(refused(format!(
+                "its kind `{other}` is that of encoders, and the import is for models that write"
+            )));
+        }
         Some(other) => return Err(refused(format!("its kind `{other}` is not supported"))),
         None => return Err(refused("the file holds none".to_owned())),
     };
@@ -126,6 +132,25 @@ impl<'a> Vocabulary<'a> {
     }
 }
 
+/// The two sides of each merge in the file, as far as they are in the vocabulary: others can never apply, and loaders
+/// refuse them.
+fn stored_merges<'a>(metadata: &'a Metadata, vocabulary: &Vocabulary<'_>) -> Result<Vec<[&'a str; 2]>, ImportError> {
+    let key = "tokenizer.ggml.merges";
+    let merges = metadata.need(key, metadata.texts(key)?)?;
+    let known = |pair: &[&str; 2]| {
+        let whole = || vocabulary.ids.contains_key(pair.concat().as_str());
+        pair.iter().all(|part| vocabulary.ids.contains_key(*part)) && whole()
+    };
+    Ok(merges.into_iter().filter_map(split).filter(known).collect())
+}
+
+/// The two sides of `left right`. A text may begin with the space that it stands for.
+fn split(merge: &str) -> Option<[&str; 2]> {
+    let second = merge.char_indices().nth(1)?.0;
+    let at = second + merge[second..].find(' ')?;
+    Some([&merge[..at], &merge[at + 1..]])
+}
+
 fn token_type(number: f64) -> TokenType {
     match number as i64 {
         2 => TokenType::Unknown,
@@ -145,7 +170,7 @@ struct Ends {
 
 impl Ends {
     fn read(metadata: &Metadata, vocabulary: &Vocabulary<'_>) -> Result<Self, ImportError> {
-        let pieces = metadata.text("tokenizer.ggml.model")? == Some("llama");
+        let pieces = matches!(metadata.text("tokenizer.ggml.model")?, Some("llama" | "gemma4"));
         let pre = metadata.text("tokenizer.ggml.pre")?.unwrap_or_default();
         let adds_bos = pieces || pre_tokenizer::find(pre).is_some_and(|pre| pre.adds_bos);
         let wanted = |key: &str, default| Ok(metadata.flag(key)?.unwrap_or(default));

@@ -13,8 +13,11 @@ fn built(file: &Builder) -> Result<Documents, ImportError> {
 
 /// Loads the documents of `file` the way the server does.
 fn loaded(file: &Builder) -> Tokenizer {
+    tokenizer(built(file).unwrap())
+}
+
+fn tokenizer(documents: Documents) -> Tokenizer {
     let dir = tempfile::tempdir().unwrap();
-    let documents = built(file).unwrap();
     let write = |name: &str, document: Value| std::fs::write(dir.path().join(name), document.to_string()).unwrap();
     write("tokenizer.json", documents.tokenizer);
     write("tokenizer_config.json", documents.tokenizer_config);
@@ -89,7 +92,8 @@ fn every_end_of_turn_stops_generation() {
 fn unusable_vocabularies_are_named() {
     let good = tiny("llama", Kind::F16);
     let model = |model: &str| good.clone().unset("tokenizer.ggml.model").text("tokenizer.ggml.model", model);
-    check_refused(&model("bert"), "its kind `bert` is not supported");
+    check_refused(&model("bert"), "its kind `bert` is that of encoders");
+    check_refused(&model("rwkv"), "its kind `rwkv` is not supported");
     check_refused(&good.clone().unset("tokenizer.ggml.model"), "the file holds none");
     check_refused(&good.clone().unset("tokenizer.ggml.pre"), "pre-tokenizer `default` is not known");
     check_refused(&good.clone().unset("tokenizer.ggml.merges"), "`tokenizer.ggml.merges` is missing");

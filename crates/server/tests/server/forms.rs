@@ -79,3 +79,45 @@ fn what_is_not_enforced_is_told_in_a_header() {
         assert!(notice.contains("`uniqueItems` is not enforced"), "{path}: {notice}");
     }
 }
+
+#[test]
+fn what_grows_too_long_is_led_to_its_end_and_told() {
+    let server = TestServer::hashing();
+    let schema = json!({ "type": "object", "additionalProperties": false, "required": ["notes", "more"], "properties": {
+        "notes": { "type": "array", "items": { "type": "string" }, "minItems": 1 }, "more": { "type": "string", "minLength": 5 } } });
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let messages = json!([{ "role": "user", "content": "hi" }]);
+    let format = json!({ "type": "json_schema", "name": "x", "schema": schema });
+    let chat_format = json!({ "type": "json_schema", "json_schema": format });
+    let n_max = 150;
+    let cases = [
+        (
+            "/v1/chat/completions",
+            json!({ "messages": messages, "max_tokens": n_max, "response_format": chat_format }),
+            ("/choices/0/message/content", "/choices/0/finish_reason", "length"),
+        ),
+        (
+            "/v1/messages",
+            json!({ "messages": messages, "max_tokens": n_max, "output_config": { "format": format } }),
+            ("/content/0/text", "/stop_reason", "max_tokens"),
+        ),
+        (
+            "/v1/responses",
+            json!({ "input": "hi", "max_output_tokens": n_max, "text": { "format": format } }),
+            ("/output/0/content/0/text", "/status", "incomplete"),
+        ),
+        (
+            "/api/chat",
+            json!({ "model": "tiny", "messages": messages, "stream": false, "format": schema, "options": { "num_predict": n_max } }),
+            ("/message/content", "/done_reason", "length"),
+        ),
+    ];
+    for (path, body, (text, end, reason)) in cases {
+        let reply = server.post(path, &body);
+        let notice = reply.header("x-tokbar-notice").unwrap_or_else(|| panic!("{path}: {}", reply.body));
+        assert!(notice.contains("led to its end"), "{path}: {notice}");
+        let answer = reply.ok();
+        assert!(validator.is_valid(&parsed(answer.pointer(text).unwrap())), "{path}: {answer}");
+        assert_eq!(answer.pointer(end).unwrap(), reason, "{path}: {answer}");
+    }
+}

@@ -62,7 +62,7 @@ fn mask(args: &EngineArgs, loaded: &Loaded) -> Result<Option<MaskSource>> {
     let scope = TokenScope { n_vocab: loaded.engine.info().n_vocab, ends: Vec::new() };
     let guidance = loaded.text.guidance(&Wish { rules: &rules, tools: &[], prompt_tail: None }, &scope)?;
     guidance.notices.iter().for_each(|notice| tracing::warn!("{notice}"));
-    Ok(tokbar_server::mask(&guidance))
+    Ok(tokbar_server::mask(&guidance, args.output_tokens).0)
 }
 
 /// Checks the sizes before anything of that size is made.

@@ -4,21 +4,14 @@ use serde_json::{Value, json};
 
 use super::super::error::ImportError;
 use super::super::metadata::Metadata;
-use super::{Vocabulary, pre_tokenizer, refused};
+use super::{Vocabulary, pre_tokenizer, refused, stored_merges};
 
 /// tokenizer.json without added tokens and post-processor.
 pub fn tokenizer(metadata: &Metadata, vocabulary: &Vocabulary<'_>) -> Result<Value, ImportError> {
     let name = metadata.text("tokenizer.ggml.pre")?.unwrap_or("default");
     let pre = pre_tokenizer::find(name)
         .ok_or_else(|| refused(format!("its pre-tokenizer `{name}` is not known, and guessing would garble text")))?;
-    let key = "tokenizer.ggml.merges";
-    let merges = metadata.need(key, metadata.texts(key)?)?;
-    // A merge of texts outside the vocabulary can never apply, and loaders refuse it.
-    let known = |pair: &[&str; 2]| {
-        let whole = || vocabulary.ids.contains_key(pair.concat().as_str());
-        pair.iter().all(|part| vocabulary.ids.contains_key(*part)) && whole()
-    };
-    let merges: Vec<_> = merges.into_iter().filter_map(split).filter(known).collect();
+    let merges = stored_merges(metadata, vocabulary)?;
     Ok(json!({
         "version": "1.0",
         "truncation": null,
@@ -34,11 +27,4 @@ pub fn tokenizer(metadata: &Metadata, vocabulary: &Vocabulary<'_>) -> Result<Val
             "ignore_merges": pre.ignores_merges, "vocab": vocabulary.map(), "merges": merges,
         },
     }))
-}
-
-/// The two sides of `left right`. A text may begin with the space that it stands for.
-fn split(merge: &str) -> Option<[&str; 2]> {
-    let second = merge.char_indices().nth(1)?.0;
-    let at = second + merge[second..].find(' ')?;
-    Some([&merge[..at], &merge[at + 1..]])
 }

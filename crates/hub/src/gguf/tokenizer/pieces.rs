@@ -1,5 +1,5 @@
-//! SentencePiece vocabularies (`llama` in GGUF) as BPE with byte fallback, the way Hugging Face converts them: a merge
-//! for every way to split a piece into two pieces, best score first.
+//! SentencePiece vocabularies as BPE with byte fallback, the way Hugging Face converts them. Where the file has no merges
+//! (`llama` in GGUF) there is one for every way to split a piece into two pieces, best score first.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::super::error::ImportError;
 use super::super::metadata::Metadata;
-use super::{TokenType, Vocabulary, refused};
+use super::{TokenType, Vocabulary, refused, stored_merges};
 
 /// The character that stands for a space in pieces.
 const SPACE: &str = "\u{2581}";
@@ -21,6 +21,32 @@ pub fn tokenizer(metadata: &Metadata, vocabulary: &mut Vocabulary<'_>) -> Result
     }
     restore_spaces(vocabulary);
     let prefixed = metadata.flag("tokenizer.ggml.add_space_prefix")?.unwrap_or(true);
+    let merges = merges(vocabulary, &scores)?;
+    Ok(document(vocabulary, &merges, Prefix::of(prefixed)))
+}
+
+/// As [`tokenizer`], for files that hold the merges (`gemma4` in GGUF).
+pub fn merged_tokenizer(metadata: &Metadata, vocabulary: &mut Vocabulary<'_>) -> Result<Value, ImportError> {
+    restore_spaces(vocabulary);
+    let prefixed = metadata.flag("tokenizer.ggml.add_space_prefix")?.unwrap_or(false);
+    let merges = stored_merges(metadata, vocabulary)?;
+    Ok(document(vocabulary, &merges, Prefix::of(prefixed)))
+}
+
+/// Whether a space is put before the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Prefix {
+    Space,
+    None,
+}
+
+impl Prefix {
+    fn of(is_prefixed: bool) -> Self {
+        if is_prefixed { Self::Space } else { Self::None }
+    }
+}
+
+fn document(vocabulary: &Vocabulary<'_>, merges: &[[&str; 2]], prefix: Prefix) -> Value {
     let replace = json!({"type": "Replace", "pattern": {"String": " "}, "content": SPACE});
     let prepend = json!({"type": "Prepend", "prepend": SPACE});
     let strip = json!({"type": "Strip", "content": " ", "start": 1, "stop": 0});
@@ -29,9 +55,12 @@ pub fn tokenizer(metadata: &Metadata, vocabulary: &mut Vocabulary<'_>) -> Result
         json!({"type": "ByteFallback"}),
         json!({"type": "Fuse"}),
     ];
-    decoders.extend(prefixed.then_some(strip));
-    let normalizer = if prefixed { json!({"type": "Sequence", "normalizers": [prepend, replace]}) } else { replace };
-    Ok(json!({
+    decoders.extend((prefix == Prefix::Space).then_some(strip));
+    let normalizer = match prefix {
+        Prefix::Space => json!({"type": "Sequence", "normalizers": [prepend, replace]}),
+        Prefix::None => replace,
+    };
+    json!({
         "version": "1.0",
         "truncation": null,
         "padding": null,
@@ -43,9 +72,9 @@ pub fn tokenizer(metadata: &Metadata, vocabulary: &mut Vocabulary<'_>) -> Result
         "model": {
             "type": "BPE", "dropout": null, "unk_token": unknown(vocabulary), "continuing_subword_prefix": null,
             "end_of_word_suffix": null, "fuse_unk": true, "byte_fallback": true, "ignore_merges": false,
-            "vocab": vocabulary.map(), "merges": merges(vocabulary, &scores)?,
+            "vocab": vocabulary.map(), "merges": merges,
         },
-    }))
+    })
 }
 
 /// GGUF writes runs of spaces that the user defined as spaces; the pieces themselves are runs of [`SPACE`].

@@ -41,7 +41,7 @@ pub async fn create(State(state): State<ServerState>, request: Request) -> Resul
             response(frames, sse::CONTENT_TYPE)
         }
     };
-    Ok(notices::attach(answer, &notices))
+    Ok(notices::attach(answer, notices))
 }
 
 async fn whole(mut answer: serde_json::Value, mut updates: Updates) -> Result<Response, ApiError> {

@@ -60,7 +60,7 @@ pub async fn answer(state: &ServerState, call: Call, head: Head) -> Result<Respo
             response(frames(updates, printer, state.options.keep_alive), CONTENT_TYPE)
         }
     };
-    Ok(notices::attach(answer, &notices))
+    Ok(notices::attach(answer, notices))
 }
 
 async fn whole(head: Head, mut updates: Updates) -> Result<Response, ApiError> {

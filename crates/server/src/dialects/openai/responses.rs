@@ -49,7 +49,7 @@ pub async fn create(State(state): State<ServerState>, request: Request) -> Resul
             response(frames(updates, printer, state.options.keep_alive), sse::CONTENT_TYPE)
         }
     };
-    Ok(notices::attach(answer, &notices))
+    Ok(notices::attach(answer, notices))
 }
 
 async fn whole(
