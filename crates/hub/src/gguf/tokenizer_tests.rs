@@ -1,3 +1,5 @@
+use std::path::{Path, PathBuf};
+
 use tokbar_chat::{Specials, Tokenizer};
 
 use super::*;
@@ -103,4 +105,59 @@ fn unusable_vocabularies_are_named() {
     check_refused(&pieces().unset("tokenizer.ggml.scores").numbers("tokenizer.ggml.scores", &[0.0]), "1 scores for 10");
     let crowded = good.unset("tokenizer.ggml.tokens").unset("tokenizer.ggml.token_type");
     check_refused(&crowded.texts("tokenizer.ggml.tokens", &["a"; 17]), "17 tokens but the model only 16");
+}
+
+/// A public vocabulary without weights, which comes with texts and their ids.
+fn public(name: &str) -> PathBuf {
+    let kit = std::env::var_os("TOKBAR_TESTKIT").map(PathBuf::from);
+    let kit = kit.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.testkit"));
+    let path = kit.join(format!("vocabularies/ggml-vocab-{name}.gguf"));
+    assert!(path.is_file(), "no {}: run `cargo xtask kit` once", path.display());
+    path
+}
+
+fn public_documents(name: &str) -> Result<Documents, ImportError> {
+    documents(&Gguf::open(&public(name)).unwrap().metadata, usize::MAX, &json!(128))
+}
+
+fn check_public(name: &str) {
+    let tokenizer = tokenizer(public_documents(name).unwrap());
+    let read = |end: &str| std::fs::read_to_string(format!("{}{end}", public(name).display())).unwrap();
+    let (texts, ids) = (read(".inp"), read(".out"));
+    let mut texts: Vec<&str> = texts.split("\n__ggml_vocab_test__\n").collect();
+    let ids: Vec<Vec<u32>> =
+        ids.lines().map(|line| line.split(' ').filter_map(|id| id.parse().ok()).collect()).collect();
+    // Most files end with a separator.
+    texts.truncate(texts.len() - usize::from(texts.last() == Some(&"")));
+    assert!(texts.len() == ids.len() && ids.len() > 40, "{name}: {} texts, {} lines of ids", texts.len(), ids.len());
+    for (text, expected) in texts.iter().zip(ids) {
+        assert_eq!(tokenizer.encode(text, Specials::Omit).unwrap(), expected, "{name}: {text:?}");
+    }
+}
+
+#[test]
+fn public_byte_level_vocabularies_give_their_ids() {
+    for name in ["command-r", "deepseek-coder", "deepseek-llm", "falcon", "gpt-2", "mpt", "refact", "starcoder"] {
+        check_public(name);
+    }
+}
+
+#[test]
+fn public_vocabularies_of_today_give_their_ids() {
+    for name in ["llama-bpe", "qwen2", "qwen35"] {
+        check_public(name);
+    }
+}
+
+#[test]
+fn public_vocabularies_of_pieces_give_their_ids() {
+    for name in ["llama-spm", "phi-3", "gemma-4"] {
+        check_public(name);
+    }
+}
+
+#[test]
+fn an_encoders_vocabulary_is_refused_by_name() {
+    let message = public_documents("bert-bge").unwrap_err().to_string();
+    assert!(message.contains("its kind `bert` is that of encoders"), "{message}");
 }
