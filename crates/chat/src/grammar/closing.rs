@@ -190,12 +190,14 @@ impl Closing {
     pub fn new(compiler: &Compiler, shape: Option<&CallShape>, reach: usize) -> Self {
         let env = compiler.env();
         let tokens = |text: &str| env.tokenize_bytes(text.as_bytes());
+        // A vocabulary without an end has a token here that is none.
+        let mut ends = env.tok_trie().eos_tokens().iter().copied();
         Self {
             characters: compiler.characters(),
             endings: shape.map_or(Vec::new(), |shape| shape.endings().iter().map(|text| tokens(text)).collect()),
             block_end: shape.map_or(Vec::new(), |shape| tokens(shape.end)),
             quotes: shape.map_or(Vec::new(), |shape| shape.quotes().map(tokens).collect()),
-            end: env.tok_trie().eos_tokens().first().copied(),
+            end: ends.find(|token| (*token as usize) < env.tok_trie().vocab_size()),
             reach,
         }
     }

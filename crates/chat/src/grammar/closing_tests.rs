@@ -157,3 +157,13 @@ fn thinking_leaves_room_for_the_answer() {
     assert!(is_complete && thought.len() > 40 && guide.is_curtailed(), "{text}");
     serde_json::from_str::<serde_json::Value>(answer).unwrap();
 }
+
+#[test]
+fn a_vocabulary_without_an_end_is_followed_too() {
+    let model = plain_model();
+    let rules = AnswerRules { form: Some(AnswerForm::Regex("[a-f ]*".to_owned())), ..AnswerRules::default() };
+    let wish = Wish { rules: &rules, tools: &[], prompt_tail: None };
+    let endless = crate::TokenScope { ends: Vec::new(), ..scope(&model) };
+    let mut guide = model.guidance(&wish, &endless).unwrap().guide().unwrap().within(8);
+    assert_eq!(write(&mut guide, &model, "abc def "), 8);
+}
