@@ -117,7 +117,7 @@ pub fn dropped(app: &AppHandle, paths: &[PathBuf]) {
 /// What pages save goes to the folder of downloads, under a name that is free.
 fn save(app: &AppHandle, destination: &mut PathBuf) -> bool {
     let Ok(folder) = app.path().download_dir() else { return false };
-    let name = destination.file_name().map_or_else(|| "tokbar".into(), |name| PathBuf::from(name));
+    let name = destination.file_name().map_or_else(|| "tokbar".into(), PathBuf::from);
     let is_made = std::fs::create_dir_all(&folder).is_ok();
     *destination = free_name(&folder, &name, &|path| path.exists());
     is_made
