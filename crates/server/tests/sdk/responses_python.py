@@ -43,7 +43,7 @@ items = [{"role": "user", "content": "look at the sea"}, *[item.to_dict() for it
 items.append({"type": "function_call_output", "call_id": call.call_id, "output": "blue"})
 said = client(ANSWERING).responses.create(model="tiny", input=items, tools=[LOOK])
 check("the round trip ends in an answer", said.output_text == "It is blue.", said)
-again = client(ANSWERING).responses.create(model="tiny", input="and now?", previous_response_id=said.id)
+again = client(ANSWERING).responses.create(model="tiny", input="and now?", tools=[LOOK], previous_response_id=said.id)
 check("an answer is gone on from", again.previous_response_id == said.id and again.usage.input_tokens > said.usage.input_tokens, again)
 check("an answer is kept", client(ANSWERING).responses.retrieve(said.id).output_text == "It is blue.", said)
 client(ANSWERING).responses.delete(said.id)
