@@ -115,6 +115,7 @@ impl Scheduler {
         self.settle();
         self.respect_throttle();
         self.admit();
+        self.drop_stale_drafts();
         let order = if self.drafts.is_held { Vec::new() } else { self.turn_order() };
         let is_decoding = order.first().is_some_and(|id| self.sequences[id].gap() == 1);
         let mut n_left = self.throttle.n_tokens;

@@ -122,6 +122,15 @@ impl Scheduler {
         self.drafts.chosen.insert(id, Chosen { tokens, source: Source::Lookup });
     }
 
+    /// Forgets what was chosen for sequences that decode no more: preempted since, they start with their prompts again.
+    pub(super) fn drop_stale_drafts(&mut self) {
+        let sequences = &self.sequences;
+        let is_decoding = |sequence: &Sequence| {
+            sequence.standing == Standing::Running && sequence.n_rows_in_flight == 0 && sequence.gap() == 1
+        };
+        self.drafts.chosen.retain(|id, _| sequences.get(id).is_some_and(is_decoding));
+    }
+
     /// How many drafts a sequence verifies in the plan that is made.
     pub(super) fn n_drafts(&self, id: SequenceId) -> usize {
         self.drafts.chosen.get(&id).map_or(0, |chosen| chosen.tokens.len())

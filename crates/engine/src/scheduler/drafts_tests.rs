@@ -2,11 +2,11 @@
 
 use proptest::prelude::*;
 
-use super::super::tests::sim::Sim;
+use super::super::tests::sim::{Op, Sim};
 use super::super::tests::{ROOMY, any_fault, any_limits, any_ops, fake, recurrent, request};
 use crate::fake::{FakeOptions, expected_tokens};
 use crate::plan::Limits;
-use crate::{FinishReason, ModelInfo, Request, Speculation, TokenId};
+use crate::{FinishReason, ModelInfo, Priority, Request, Speculation, TokenId};
 
 /// A backend with a drafter of which so many of 100 drafts are right.
 fn drafting(mut fake: FakeOptions, percent: usize) -> FakeOptions {
@@ -35,6 +35,37 @@ proptest! {
         sim.drain();
         sim.check_outputs();
     }
+}
+
+#[test]
+fn drafts_are_dropped_with_the_positions_that_they_came_after() {
+    let asks = |prompt: Vec<TokenId>, max_tokens: usize| Request { prompt, max_tokens, ..Request::default() };
+    let scored = |request: Request| Request { score_prompt: true, priority: Priority::Background, ..request };
+    let mut limits = Limits { n_step_tokens: 21, n_rows: 3, kv_bytes: 536, n_kv_growth: 6, ..ROOMY };
+    (limits.kept_bytes, limits.n_block, limits.n_snapshot_gap) = (usize::MAX, 3, 25);
+    limits.speculation = Speculation::Auto;
+    let mut late = asks(vec![0; 38], 9);
+    late.boundaries = vec![16];
+    let ops = [
+        Op::Arrive(asks(vec![1, 6, 9, 2, 6, 2], 15)),
+        Op::Arrive(scored(asks([vec![0, 0, 6], vec![0; 13]].concat(), 8))),
+        Op::Branch { nth: 14, n_tokens: 21, request: asks(vec![0; 17], 4) },
+        Op::Branch { nth: 0, n_tokens: 21, request: scored(asks(vec![0; 14], 0)) },
+        Op::Branch {
+            nth: 5,
+            n_tokens: 6,
+            request: Request { priority: Priority::Background, ..asks(vec![0, 1, 0], 9) },
+        },
+        Op::Pause(0),
+        Op::Turns(5),
+        Op::Arrive(late),
+        Op::Turns(1),
+    ];
+    let mut sim = Sim::new(drafting(recurrent(), 10), limits);
+    sim.scheduler.speculator.by_chance(3_393_797_569_196_924_993);
+    ops.into_iter().for_each(|op| sim.apply(op));
+    sim.drain();
+    sim.check_outputs();
 }
 
 /// A reply that repeats most of the prompt.
