@@ -45,7 +45,7 @@ pub fn is_on_screen(icon: Option<Area>, screens: &[Area]) -> bool {
     screens.iter().any(inside)
 }
 
-/// Whether anything on this session's bus shows icons.
+/// Whether anything on the desktop's bus shows icons.
 #[cfg(target_os = "linux")]
 pub fn has_tray() -> bool {
     let ask = || -> zbus::Result<bool> {

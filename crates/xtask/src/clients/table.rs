@@ -96,7 +96,7 @@ pub const ROWS: &[Row] = &[
     Row { name: "pi", folder: "pi", is_small: false,
         source: Source::Npm { packages: &["@mariozechner/pi-coding-agent@0.73.1"], program: "node_modules/.bin/pi" },
         plain: Ask::Launch(&["-p", "Say hello."]),
-        tools: Ask::Launch(&["-p", r#"Read it. [[{"name": "read", "arguments": {"path": "hello.txt"}}]]"#]), note: "SmolLM2 repeats itself without end on its prompt" },
+        tools: Ask::Launch(&["-p", r#"Read it. [[{"name": "read", "arguments": {"path": "hello.txt"}}]]"#]), note: "SmolLM2 did not come to an answer when last asked" },
     Row { name: "qwen-code", folder: "qwen-code", is_small: false,
         source: Source::Npm { packages: &["@qwen-code/qwen-code@0.15.10"], program: "node_modules/.bin/qwen" },
         plain: Ask::Launch(&["-p", "Say hello."]),
