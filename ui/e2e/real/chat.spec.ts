@@ -1,6 +1,6 @@
 import type { Page } from "@playwright/test";
 
-import { expect, open, seriousFaults, settled, test } from "./fixtures";
+import { expect, open, seriousFaults, settled, steadily, test } from "./fixtures";
 
 async function ask(page: Page, text: string): Promise<void> {
   const message = page.getByRole("textbox", { name: "Message" });
@@ -13,6 +13,7 @@ const done = (page: Page) => expect(page.getByRole("button", { name: "Answer aga
 test("stop, answer again, edit, search, reload, export and delete", async ({ page, loaded }) => {
   await open(page, loaded, "chat");
   await settled(page);
+  await steadily(page);
   await ask(page, "Count from one to two hundred in words.");
   const answer = page.getByRole("article").nth(1);
   await expect(answer).toContainText(/[a-z]{3}/i);
@@ -93,6 +94,7 @@ test("what a model writes runs nothing and fetches nothing", async ({ page, load
 test("nothing moves while an answer comes but the answer's end", async ({ page, loaded }) => {
   await open(page, loaded, "chat");
   await settled(page);
+  await steadily(page);
   await ask(page, "Write three short sentences about rain.");
   const answer = page.getByRole("article").nth(1);
   await expect(answer).toContainText(/[a-z]{3}/i);

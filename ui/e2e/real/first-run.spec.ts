@@ -1,4 +1,4 @@
-import { expect, seriousFaults, test } from "./fixtures";
+import { expect, seriousFaults, steadily, test } from "./fixtures";
 import { MODEL } from "./server";
 
 test("from the first look to a served answer, by keys", async ({ page, stocked }) => {
@@ -19,6 +19,7 @@ test("from the first look to a served answer, by keys", async ({ page, stocked }
   expect(await seriousFaults(page), "step 3").toEqual([]);
   await page.getByRole("button", { name: "Open the chat" }).press("Enter");
 
+  await steadily(page);
   const message = page.getByRole("textbox", { name: "Message" });
   await message.fill("What is the capital of France?");
   await message.press("Enter");

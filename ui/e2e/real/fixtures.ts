@@ -63,6 +63,14 @@ export async function settled(page: Page): Promise<void> {
   await expect(page.locator("[aria-busy=true]")).toHaveCount(0);
 }
 
+/** Answers of this chat are the likeliest words, the same every time: what is drawn at random may never end. */
+export async function steadily(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Instructions" }).press("Enter");
+  await page.getByRole("textbox", { name: "Temperature" }).fill("0");
+  await page.getByRole("button", { name: "Save" }).press("Enter");
+  await expect(page.getByRole("dialog")).toHaveCount(0);
+}
+
 /** What axe calls serious or critical. */
 export async function seriousFaults(page: Page): Promise<string[]> {
   const { violations } = await new AxeBuilder({ page }).analyze();
