@@ -50,8 +50,9 @@ struct Target {
     model: Option<&'static str>,
 }
 
+/// A kill by a suite is no reason for a careful start, in which one sequence runs at a time.
 fn serve(tokbar: &Path, model: &Path) -> String {
-    format!("exec {} serve {} --port {{port}}", quoted(tokbar), quoted(model))
+    format!("exec {} serve {} --no-safe-mode --port {{port}}", quoted(tokbar), quoted(model))
 }
 
 fn mlx_lm(reference: &Reference, model: &Path) -> Target {
