@@ -1,6 +1,7 @@
 //! Logging, the async runtime and stop signals.
 
 use std::future::Future;
+use std::io::IsTerminal;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -27,7 +28,10 @@ pub fn start_logging(verbosity: u8) {
         _ => "debug",
     };
     let filter = EnvFilter::try_from_env("TOKBAR_LOG").unwrap_or_else(|_| EnvFilter::new(level));
-    let shown = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false).with_filter(filter);
+    // Colours are for people: a file or another program gets none.
+    let has_colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let lines = tracing_subscriber::fmt::layer().with_ansi(has_colours);
+    let shown = lines.with_writer(std::io::stderr).with_target(false).with_filter(filter);
     let kept = ToBook(logbook::book()).with_filter(EnvFilter::new(KEPT));
     tracing_subscriber::registry().with(shown).with(kept).init();
 }
