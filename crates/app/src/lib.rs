@@ -17,6 +17,7 @@ mod hub;
 pub mod json_file;
 mod key_file;
 pub mod keychain;
+pub mod knock;
 mod known;
 mod kv_cache;
 mod launch;

@@ -3,7 +3,7 @@
 use fantoccini::{Client, Locator};
 use serde_json::json;
 
-use crate::calls::{Door, chat, is_taken};
+use crate::calls::{Door, chat};
 use crate::desk::Desk;
 use crate::hub::{self, Line};
 use crate::panel::{LOOK, PATIENCE, Panel, wait};
@@ -68,14 +68,14 @@ fn a_recommendation_is_accepted_downloaded_over_a_broken_line_started_answers_an
         icon.status().ends_with(" tok/s").then_some(()).or_else(|| icon.status().ends_with("Ready").then_some(()))
     })
     .expect("the menu follows");
-    let (status, shelf) = Door::of(&desk).ask("GET", "models", &json!({})).expect("an answer");
+    let door = Door::of(&desk);
+    let (status, shelf) = door.ask("GET", "models", &json!({})).expect("an answer");
     assert_eq!(status, 200);
     assert!(
         shelf["models"].as_array().is_some_and(|models| models.iter().any(|model| model["disk"]["state"] == "ready"))
     );
-    let address = Door::of(&desk).address;
     icon.choose("Quit Tokbar");
-    wait("the end", || (!is_taken(&address)).then_some(())).expect("it ends, whatever its window shows");
+    wait("the end", || (!door.is_open()).then_some(())).expect("it ends, whatever its window shows");
     wait("no mark", || (marks(&desk) == 0).then_some(())).expect("it ends as it should");
 }
 

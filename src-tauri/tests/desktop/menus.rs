@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::app::App;
-use crate::calls::{Door, address, chat, get, is_taken};
+use crate::calls::{Door, address, chat, get};
 use crate::desk::Desk;
 use crate::hub::{self, Line};
 use crate::panel::{Panel, Row, wait};
@@ -35,7 +35,7 @@ fn a_model_is_started_used_pinned_unloaded_and_nothing_is_left() {
     icon.choose("Start alpha");
     icon.wait_for_status("alpha is ready", |status| status == "alpha · Ready");
     wait("another picture", || (icon.picture() != picture).then_some(())).expect("the icon's shape tells the state");
-    let address = address(&desk);
+    let (address, door) = (address(&desk), Door::of(&desk));
     assert!(get(&address, "/ready").contains("\"alpha\""));
 
     let ends = Arc::new(AtomicBool::new(false));
@@ -66,7 +66,7 @@ fn a_model_is_started_used_pinned_unloaded_and_nothing_is_left() {
     icon.choose("Quit Tokbar");
     let (status, took) = app.wait();
     assert!(status.success() && took < Duration::from_secs(2), "{status} after {took:?}");
-    assert!(!app.left_children() && !is_taken(&address));
+    assert!(!app.left_children() && !door.is_open());
     assert_left_clean(&desk);
 }
 
@@ -102,7 +102,7 @@ fn quitting_does_not_wait_for_calls_and_downloads() {
     icon.choose("Quit Tokbar");
     let (status, took) = app.wait();
     assert!(status.success() && took < Duration::from_secs(2), "{status} after {took:?}");
-    assert!(!app.left_children() && !is_taken(&address));
+    assert!(!app.left_children() && !door.is_open());
     assert_left_clean(&desk);
     // What came waits apart from whole models, and is the beginning of the next start's.
     assert!(!desk.hub_cache().join("models--org--tiny/snapshots").exists(), "no half model can be loaded");
