@@ -13,7 +13,9 @@ mod phases;
 mod report;
 mod session;
 mod shell;
+mod tell;
 mod tray;
+mod updates;
 mod window;
 mod wiring;
 mod words;
@@ -24,12 +26,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result};
 use tauri::{App, AppHandle, DragDropEvent, Manager, RunEvent, WindowEvent};
+use tokbar_app::wiring::Adopting;
 use tokbar_app::{config_dir, say};
 
 use crate::glue::login_item;
 use crate::instance::{First, Start};
 use crate::session::Session;
 use crate::shell::Shell;
+use crate::updates::Updates;
 use crate::wiring::Background;
 use crate::words::Language;
 
@@ -92,39 +96,44 @@ fn try_run(options: &Options) -> Result<ExitCode> {
         Start::First(first) => first,
         Start::Second => return Ok(ExitCode::SUCCESS),
     };
+    // What the desktop starts has no variables of the shell's.
+    let adopting = tokbar_app::wiring::adopt_environment()?;
     let report = report::take(&config);
     report::watch(&config);
     let session = Arc::new(Session::start(config, options.pressure_from.clone(), report));
-    let show = options.show;
+    let start = (first, options.show, adopting);
     let app = tauri::Builder::default()
         .manage(Arc::clone(&session))
         .manage(login_item::login_item())
-        .manage(glue::sight::Sight::default())
+        .manage(glue::dock::Dock::default())
         .invoke_handler(tauri::generate_handler![
             commands::about,
             commands::login_item,
             commands::set_login_item,
             commands::reveal,
+            commands::open_menu_bar_settings,
+            commands::check_for_updates,
             commands::quit,
         ])
         .on_menu_event(|app, event| app.state::<Shell>().clicked(app, event.id().as_ref()))
-        .setup(move |app| Ok(set_up(app, session, (first, show))?))
+        .setup(move |app| Ok(set_up(app, session, start)?))
         .build(tauri::generate_context!())
         .context("cannot reach the desktop")?;
     app.run(|app, event| handle(app, &event));
     Ok(ExitCode::SUCCESS)
 }
 
-fn set_up(app: &mut App, session: Arc<Session>, (first, show): (First, Show)) -> Result<()> {
+fn set_up(app: &mut App, session: Arc<Session>, (first, show, adopting): (First, Show, Adopting)) -> Result<()> {
     #[cfg(target_os = "macos")]
     app.set_activation_policy(tauri::ActivationPolicy::Accessory);
     let opens = show == Show::Window || (show == Show::AsNeeded && session.is_first_run());
     let (shell, beats) = Shell::new(session, Language::of_system());
     app.manage(shell);
+    app.manage(Updates::default());
     let handle = app.handle().clone();
     let shell = app.state::<Shell>();
     shell.show_tray(&handle)?;
-    let background = Background::start(&handle, beats, first)?;
+    let background = Background::start(&handle, beats, (first, adopting))?;
     app.manage(Running(Mutex::new(Some(background))));
     shell.start_usual_model();
     if opens {

@@ -23,6 +23,8 @@ mod kills;
 mod loopback;
 #[path = "desktop/menus.rs"]
 mod menus;
+#[path = "desktop/news.rs"]
+mod news;
 #[path = "desktop/panel.rs"]
 mod panel;
 #[allow(clippy::unwrap_used, dead_code)]
@@ -33,6 +35,8 @@ mod screen;
 // What the tests of `tokbar-app` serve.
 #[path = "../../crates/app/tests/app/tiny.rs"]
 mod tiny;
+#[path = "desktop/variables.rs"]
+mod variables;
 #[path = "desktop/window.rs"]
 mod window;
 
