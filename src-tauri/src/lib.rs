@@ -9,6 +9,7 @@ mod icon;
 mod instance;
 mod memo;
 mod menu;
+mod offered;
 mod phases;
 mod report;
 mod session;

@@ -1,6 +1,6 @@
 use super::*;
+use crate::offered::Offer;
 use crate::words::Language;
-use tokbar_app::offers::Offer;
 
 fn offer(name: &str) -> Offer {
     Offer { name: name.to_owned(), n_bytes: 5_100_000_000 }

@@ -26,7 +26,6 @@ mod logbook;
 mod mcp;
 mod memory;
 mod model_settings;
-pub mod offers;
 mod parts;
 mod port;
 mod power;

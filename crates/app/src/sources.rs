@@ -27,7 +27,7 @@ pub struct Source {
 /// When there is no such model, or its import or download fails.
 pub fn folder(model: &str) -> Result<Source> {
     let cache = hub::cache();
-    let repository = if Path::new(model).exists() { None } else { known::repository(model)? };
+    let repository = if Path::new(model).exists() { None } else { known::id_of(model)? };
     match present(repository.as_deref().unwrap_or(model), cache.as_deref())? {
         resolve::Source::Folder(dir) => Ok(Source { name: name_of(model, &dir), dir }),
         resolve::Source::Gguf(file) => {
@@ -36,6 +36,21 @@ pub fn folder(model: &str) -> Result<Source> {
             Ok(if Path::new(model).exists() { source } else { Source { name: model.to_owned(), ..source } })
         }
     }
+}
+
+/// As [`folder`], without a download: `None` when the model is not whole on this machine.
+///
+/// # Errors
+/// When a path leads nowhere, or an import fails.
+pub fn here(model: &str) -> Result<Option<Source>> {
+    let id = if Path::new(model).exists() { None } else { known::id_of(model)? };
+    let name = id.as_deref().unwrap_or(model);
+    let found = resolve(name, hub::cache().as_deref());
+    if !lacks_files(name, &found) {
+        // Short names that nobody knows are no paths either.
+        return if found.is_err() && !name.contains('/') { Ok(None) } else { folder(model).map(Some) };
+    }
+    Ok(if shelf::elsewhere(name)?.is_some() { Some(folder(model)?) } else { None })
 }
 
 /// The folder of a checkpoint that is on this machine; nothing is downloaded or imported but a GGUF file.
@@ -52,7 +67,7 @@ pub fn folder_here(model: &str) -> Result<PathBuf> {
 /// What to load for a name that a call gives: an id of the Hugging Face cache or a path. `None` when no model of that name
 /// is whole on this machine. Paths are names only where a model was found.
 pub fn known_here(name: &str) -> Option<String> {
-    let repository = known::repository(name).ok().flatten();
+    let repository = known::id_of(name).ok().flatten();
     let name = repository.as_deref().unwrap_or(name);
     let shelves = shelf::shelves().ok()?;
     let models = shelves.iter().flat_map(|shelf| &shelf.models);

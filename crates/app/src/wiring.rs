@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::future::Future;
-use std::io::{Read, Seek};
+use std::io::{IsTerminal, Read, Seek};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Stdio};
 use std::sync::Arc;
@@ -35,7 +35,10 @@ pub fn start_logging(verbosity: u8) {
         _ => "debug",
     };
     let filter = EnvFilter::try_from_env("TOKBAR_LOG").unwrap_or_else(|_| EnvFilter::new(level));
-    let shown = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false).with_filter(filter);
+    // Colours are for people: a file or another program gets none.
+    let has_colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let lines = tracing_subscriber::fmt::layer().with_ansi(has_colours);
+    let shown = lines.with_writer(std::io::stderr).with_target(false).with_filter(filter);
     let kept = ToBook(logbook::book()).with_filter(EnvFilter::new(KEPT));
     tracing_subscriber::registry().with(shown).with(kept).init();
 }

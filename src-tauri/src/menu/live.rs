@@ -1,9 +1,9 @@
 //! What the menu is made of.
 
-use tokbar_app::offers::Offer;
 use tokbar_app::pressure::Level;
 
 use super::Dot;
+use crate::offered::Offer;
 
 /// What is the case now.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -23,6 +23,10 @@ pub struct StopArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub key: AskArgs,
+
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Which server, and how it lets us in.

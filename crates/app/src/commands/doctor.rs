@@ -122,6 +122,10 @@ fn disk() -> Finding {
         return wrong("disk", "this user has no home folder".to_owned(), "set HF_HUB_CACHE to a folder");
     };
     let there = cache.ancestors().find(|dir| dir.is_dir()).unwrap_or(&cache);
+    if !tokbar_hub::download::is_writable(there) {
+        let found = format!("nothing can be written to {}: downloads would fail", cache.display());
+        return wrong("disk", found, "correct its permissions, or set HF_HUB_CACHE to a folder of yours");
+    }
     match tokbar_hub::download::free_bytes(there) {
         Err(error) => {
             wrong("disk", format!("{}: {error}", cache.display()), "connect the drive, or unset HF_HUB_CACHE")
@@ -187,6 +191,10 @@ fn models(shelves: &[Shelf]) -> Vec<Finding> {
     for model in all() {
         let (Condition::Partial { reason } | Condition::Broken { reason }) = &model.condition else { continue };
         let fix = match model.owner {
+            // What is all there is trusted unless it is to be checked.
+            Owner::HuggingFace if matches!(model.condition, Condition::Broken { .. }) => {
+                format!("tokbar pull {} --verify", model.name)
+            }
             Owner::HuggingFace => format!("tokbar pull {}", model.name),
             Owner::Ollama => format!("ollama pull {}", model.name),
             Owner::LmStudio => "download it again in LM Studio".to_owned(),
@@ -195,7 +203,14 @@ fn models(shelves: &[Shelf]) -> Vec<Finding> {
         let found = format!("{}: {reason}", model.name);
         findings.push(Finding { what: "model", state: State::Wrong, found, fix });
     }
-    for shelf in shelves.iter().filter(|shelf| shelf.place.owner == Owner::Person && shelf.access != Access::Present) {
+    for shelf in shelves {
+        let Access::Refused { reason } = &shelf.access else { continue };
+        let found = format!("{} cannot be read: {reason}", shelf.place.path.display());
+        let fix =
+            "correct its permissions, or what names it (HF_HUB_CACHE, HF_HOME, OLLAMA_MODELS, `tokbar ls --forget`)";
+        findings.push(wrong("folder", found, fix));
+    }
+    for shelf in shelves.iter().filter(|shelf| shelf.place.owner == Owner::Person && shelf.access == Access::Absent) {
         let found = format!("{} is not there", shelf.place.path.display());
         let fix = "connect its drive, or `tokbar ls --forget` it".to_owned();
         findings.push(Finding { what: "folder", state: State::Notable, found, fix });
