@@ -13,8 +13,9 @@ mod phases;
 mod report;
 mod session;
 mod shell;
+mod tell;
 mod tray;
-pub mod updates;
+mod updates;
 mod window;
 mod wiring;
 mod words;
@@ -27,6 +28,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, Result};
 use tauri::{App, AppHandle, DragDropEvent, Manager, RunEvent, WindowEvent};
 use tokbar_app::update::Trial;
+use tokbar_app::wiring::Adopting;
 use tokbar_app::{config_dir, say};
 
 use crate::glue::login_item;
@@ -114,19 +116,23 @@ fn try_run(options: &Options) -> Result<ExitCode> {
             return Err(error).with_context(|| format!("cannot start {}", program.display()));
         }
     };
+    // What the desktop starts has no variables of the shell's.
+    let adopting = tokbar_app::wiring::adopt_environment()?;
     let report = report::take(&config);
     report::watch(&config);
-    let seat = Seat { first, show: options.show, begun, updates: updates::place(&config) };
+    let seat = Seat { first, show: options.show, adopting, begun, updates: updates::place(&config) };
     let session = Arc::new(Session::start(config, options.pressure_from.clone(), report));
     let app = tauri::Builder::default()
         .manage(Arc::clone(&session))
         .manage(login_item::login_item())
-        .manage(glue::sight::Sight::default())
+        .manage(glue::dock::Dock::default())
         .invoke_handler(tauri::generate_handler![
             commands::about,
             commands::login_item,
             commands::set_login_item,
             commands::reveal,
+            commands::open_menu_bar_settings,
+            commands::check_for_updates,
             commands::quit,
         ])
         .on_menu_event(|app, event| app.state::<Shell>().clicked(app, event.id().as_ref()))
@@ -142,6 +148,7 @@ fn try_run(options: &Options) -> Result<ExitCode> {
 struct Seat {
     first: First,
     show: Show,
+    adopting: Adopting,
     begun: Begun,
     updates: PathBuf,
 }
@@ -153,15 +160,15 @@ fn set_up(app: &mut App, session: Arc<Session>, seat: Seat) -> Result<()> {
     let (shell, beats) = Shell::new(session, Language::of_system());
     app.manage(shell);
     let handle = app.handle().clone();
-    let shell = app.state::<Shell>();
-    shell.show_tray(&handle)?;
-    let background = Background::start(&handle, beats, seat.first)?;
-    app.manage(Running(Mutex::new(Some(background))));
     let changed = {
         let app = handle.clone();
         move || app.state::<Shell>().look()
     };
     app.manage(Updates::start(&handle, seat.updates, seat.begun, changed)?);
+    let shell = app.state::<Shell>();
+    shell.show_tray(&handle)?;
+    let background = Background::start(&handle, beats, (seat.first, seat.adopting))?;
+    app.manage(Running(Mutex::new(Some(background))));
     shell.start_usual_model();
     if opens {
         window::open(&handle, "");

@@ -24,6 +24,8 @@ mod kills;
 mod loopback;
 #[path = "desktop/menus.rs"]
 mod menus;
+#[path = "desktop/news.rs"]
+mod news;
 #[path = "desktop/panel.rs"]
 mod panel;
 #[allow(clippy::unwrap_used, dead_code)]
@@ -36,6 +38,8 @@ mod screen;
 mod tiny;
 #[path = "desktop/updates.rs"]
 mod updates;
+#[path = "desktop/variables.rs"]
+mod variables;
 #[path = "desktop/window.rs"]
 mod window;
 

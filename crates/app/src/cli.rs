@@ -19,7 +19,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub use ask::{AskArgs, DoctorArgs, PsArgs, StopArgs};
+pub use ask::{AskArgs, DoctorArgs, OpenArgs, PsArgs, StopArgs};
 pub use bench::{
     BenchArgs, BenchCommand, CompareArgs, EngineArgs, OutputArgs, ParserArgs, SizeArgs, SuiteArg, SuitesArgs,
     TargetArgs,
@@ -78,6 +78,8 @@ pub enum Command {
     Ps(PsArgs),
     /// Unload a model of a running server, or stop the server.
     Stop(StopArgs),
+    /// Show the window of the app that runs.
+    Open(OpenArgs),
     /// Point another program, such as an editor or a coding agent, at a running server.
     Connect(ConnectArgs),
     /// Run another program against a running server, with settings of its own that are gone afterwards.

@@ -11,6 +11,7 @@ mod key;
 mod launch;
 mod ls;
 mod models;
+mod open;
 mod parse;
 mod ps;
 mod pull;
@@ -49,6 +50,7 @@ pub fn dispatch(cli: Cli) -> Result<()> {
         Command::Rm(args) => rm::run(&args),
         Command::Ps(args) => ps::run(&args),
         Command::Stop(args) => stop::run(&args),
+        Command::Open(args) => open::run(&args),
         Command::Connect(args) => connect::run(&args),
         Command::Launch(args) => launch::run(&args),
         Command::Doctor(args) => doctor::run(&args),

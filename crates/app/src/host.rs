@@ -67,6 +67,8 @@ impl Default for HostOptions {
 /// Whether models are loaded with less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caution {
+    /// In any case.
+    Always,
     /// After an unclean end while a model was loaded.
     AfterUncleanEnd,
     /// Not even then.
@@ -256,7 +258,11 @@ fn recipe(options: &HostOptions) -> Result<(Recipe, Option<String>)> {
     let mut safe = usual.clone();
     let note = lifecycle::after_unclean_end(&control::marks()?, &mut safe.model, &mut safe.kv);
     Ok(match (note, options.caution) {
-        (Some(note), Caution::AfterUncleanEnd) => (safe, Some(note)),
+        (None, Caution::Always) => {
+            lifecycle::bound(&mut safe.model, &mut safe.kv);
+            (safe, Some("as asked: one sequence at a time and a smaller cache".to_owned()))
+        }
+        (Some(note), Caution::Always | Caution::AfterUncleanEnd) => (safe, Some(note)),
         _ => (usual, None),
     })
 }
