@@ -1,5 +1,6 @@
 //! What only an operating system can do, each behind a trait or a function with a twin for each system.
 
+pub mod ask;
 pub mod dock;
 pub mod login_item;
 pub mod notify;

@@ -84,6 +84,9 @@ pub struct Words {
     pub download_failed: &'static str,
     pub hidden_icon: &'static str,
     pub hidden_icon_fix: &'static str,
+    pub new_fails_title: &'static str,
+    pub new_fails_text: &'static str,
+    pub go_back: &'static str,
 }
 
 const ENGLISH: Words = Words {
@@ -137,6 +140,9 @@ const ENGLISH: Words = Words {
     download_failed: "{0} was not downloaded",
     hidden_icon: "Tokbar's icon is not in the menu bar",
     hidden_icon_fix: "Tokbar keeps its window in reach instead. Allow it in the Menu Bar settings to have the icon back.",
+    new_fails_title: "Tokbar {0} does not start",
+    new_fails_text: "It ended before it was ready, several times. Tokbar {0}, which ran before, was kept. Settings and models stay as they are.",
+    go_back: "Go Back to {0}",
 };
 
 const CHINESE: Words = Words {
@@ -190,6 +196,9 @@ const CHINESE: Words = Words {
     download_failed: "{0} 下载失败",
     hidden_icon: "菜单栏中没有 Tokbar 的图标",
     hidden_icon_fix: "Tokbar 会改为保留窗口。请在“菜单栏”设置中允许它，以恢复图标。",
+    new_fails_title: "Tokbar {0} 无法启动",
+    new_fails_text: "它多次在就绪之前退出。之前运行的 Tokbar {0} 已保留。设置和模型不受影响。",
+    go_back: "恢复 {0}",
 };
 
 /// Puts `values` in place of `{0}`, `{1}`, ...

@@ -63,13 +63,31 @@ pub fn show(title: &str, text: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Tells the system.
+/// Tells the system, which asks the person once whether Tokbar may.
 ///
 /// # Errors
-/// When it refuses.
+/// When this is no app: the system then ends a program that asks.
 #[cfg(target_os = "macos")]
 pub fn show(title: &str, text: &str) -> anyhow::Result<()> {
-    notify_rust::Notification::new().summary(title).body(text).show()?;
+    use block2::RcBlock;
+    use objc2::runtime::Bool;
+    use objc2_foundation::{NSBundle, NSString, NSUUID};
+    use objc2_user_notifications::{
+        UNAuthorizationOptions, UNMutableNotificationContent, UNNotificationRequest, UNUserNotificationCenter,
+    };
+    anyhow::ensure!(NSBundle::mainBundle().bundleIdentifier().is_some(), "only an installed app has notifications");
+    let content = UNMutableNotificationContent::new();
+    content.setTitle(&NSString::from_str(title));
+    content.setBody(&NSString::from_str(text));
+    let id = NSUUID::UUID().UUIDString();
+    let request = UNNotificationRequest::requestWithIdentifier_content_trigger(&id, &content, None);
+    let answered = RcBlock::new(move |is_granted: Bool, _| match is_granted.as_bool() {
+        true => UNUserNotificationCenter::currentNotificationCenter()
+            .addNotificationRequest_withCompletionHandler(&request, None),
+        false => tracing::debug!("notifications are not wanted"),
+    });
+    UNUserNotificationCenter::currentNotificationCenter()
+        .requestAuthorizationWithOptions_completionHandler(UNAuthorizationOptions::Alert, &answered);
     Ok(())
 }
 
