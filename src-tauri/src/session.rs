@@ -150,6 +150,7 @@ impl Session {
             ended_badly: notes.ended_badly,
             has_report: notes.report.is_some(),
             is_safe: notes.is_safe && is_bounded,
+            update: None,
             shows_rate: app.icon_title == "speed",
         };
         Sight { live, seen, app }
@@ -169,11 +170,16 @@ impl Session {
         self.host().as_ref().is_some_and(Host::is_asked_to_end)
     }
 
-    /// The report of the run before; from then on it is no longer offered.
-    pub fn take_report(&self) -> Option<PathBuf> {
+    /// The report of the run before.
+    pub fn report(&self) -> Option<PathBuf> {
+        self.notes().report.clone()
+    }
+
+    /// The report was shown: from now on it is no longer offered.
+    pub fn forget_report(&self) {
         let mut notes = self.notes();
         notes.ended_badly = notes.is_safe;
-        notes.report.take()
+        notes.report = None;
     }
 
     /// The page of the window; `None` while nothing is served.

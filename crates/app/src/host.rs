@@ -67,6 +67,8 @@ impl Default for HostOptions {
 /// Whether models are loaded with less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caution {
+    /// In any case.
+    Always,
     /// After an unclean end while a model was loaded.
     AfterUncleanEnd,
     /// Not even then.
@@ -259,7 +261,11 @@ fn recipe(options: &HostOptions) -> Result<(Recipe, Option<SafeMode>)> {
     let mut bounded = usual.clone();
     let safe = SafeMode::after_unclean_end(&control::marks()?, &mut bounded.model, GOOD_FOR);
     Ok(match (safe, options.caution) {
-        (Some(safe), Caution::AfterUncleanEnd) => (bounded, Some(safe)),
+        (None, Caution::Always) => {
+            let safe = SafeMode::as_asked(&mut bounded.model, GOOD_FOR);
+            (bounded, Some(safe))
+        }
+        (Some(safe), Caution::Always | Caution::AfterUncleanEnd) => (bounded, Some(safe)),
         _ => (usual, None),
     })
 }

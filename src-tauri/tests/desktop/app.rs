@@ -17,7 +17,11 @@ pub struct App {
 impl App {
     pub fn start(desk: &Desk, args: &[&str]) -> Self {
         let program = std::env::var_os("TOKBAR_DESKTOP").unwrap_or_else(|| env!("CARGO_BIN_EXE_tokbar-desktop").into());
-        let mut command = Command::new(program);
+        Self::of(desk, Command::new(program), args)
+    }
+
+    /// Another program as the app.
+    pub fn of(desk: &Desk, mut command: Command, args: &[&str]) -> Self {
         // A group of its own, so that whatever it starts can be found.
         let child = desk.seat(&mut command).args(args).process_group(0).spawn().expect("the app starts");
         Self { child }
@@ -38,6 +42,11 @@ impl App {
     pub fn kill(mut self) {
         self.child.kill().expect("the app is there");
         self.child.wait().expect("the app ends");
+    }
+
+    /// Kills whatever it started that outlived it, such as itself after an update.
+    pub fn kill_group(&self) {
+        killpg(self.pid(), Signal::SIGKILL).expect("something is there");
     }
 
     pub fn is_running(&mut self) -> bool {

@@ -40,15 +40,24 @@ impl SafeMode {
     pub fn after_unclean_end(dir: &Path, model: &mut ModelArgs, good_for: Duration) -> Option<Self> {
         let models = mark::take_unclean(dir);
         let last = models.last()?;
+        Some(Self::begin(&format!("the last run ended uncleanly while {last} was loaded"), model, good_for))
+    }
+
+    /// Begins because somebody asked for it. `model` loses its drafts for now.
+    pub fn as_asked(model: &mut ModelArgs, good_for: Duration) -> Self {
+        Self::begin("as asked", model, good_for)
+    }
+
+    fn begin(why: &str, model: &mut ModelArgs, good_for: Duration) -> Self {
         let none = DraftArgs { draft_model: None, speculation: SpeculationArg::Off, ..model.draft.clone() };
         let draft = std::mem::replace(&mut model.draft, none);
         let note = format!(
-            "the last run ended uncleanly while {last} was loaded: safe mode, with one sequence at a time (other calls wait \
+            "{why}: safe mode, with one sequence at a time (other calls wait \
              for it), no drafts and a smaller cache; it ends by itself after {} of good service, or now with a start with \
              --no-safe-mode",
             span(good_for)
         );
-        Some(Self { note: SafeNote::new(note), good_for, good_since: None, draft })
+        Self { note: SafeNote::new(note), good_for, good_since: None, draft }
     }
 
     /// What engines may hold meanwhile.

@@ -59,3 +59,11 @@ fn the_tighter_of_two_bounds_counts() {
     assert_eq!(tighter(a, b), Hold { n_rows: 1, kept_bytes: 0 });
     assert_eq!(tighter(Hold::default(), b), b);
 }
+
+#[test]
+fn who_asks_for_it_gets_the_same() {
+    let mut model = ModelArgs::named("org/big");
+    let safe = SafeMode::as_asked(&mut model, GOOD_FOR);
+    assert!(safe.note.now().unwrap().starts_with("as asked: safe mode"));
+    assert_eq!((safe.hold().n_rows, model.draft.speculation), (1, SpeculationArg::Off));
+}
