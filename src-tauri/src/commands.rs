@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
-use tauri::{AppHandle, Runtime, State};
+use tauri::{AppHandle, Manager, Runtime, State};
 
 use crate::glue;
 use crate::glue::dock::Dock;
@@ -57,11 +57,15 @@ pub fn open_menu_bar_settings() -> Result<(), String> {
     glue::open_menu_bar_settings().map_err(|error| tokbar_app::say::cause(&error))
 }
 
-/// Looks for an update, and says what is known of that now.
+/// Looks for an update, and says what came of it.
 #[tauri::command]
-pub fn check_for_updates(updates: State<'_, Updates>, shell: State<'_, Shell>) -> String {
-    updates.look();
-    shell.about_updates(&updates.standing())
+pub async fn check_for_updates(app: AppHandle) -> String {
+    let looked = app.state::<Updates>().look();
+    // Whoever drops the order is busy with one before, of which the standing tells.
+    if looked.await.is_err() {
+        tracing::debug!("one look for updates at a time");
+    }
+    app.state::<Shell>().about_updates(&app.state::<Updates>().standing())
 }
 
 /// Ends the app.

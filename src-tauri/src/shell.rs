@@ -263,7 +263,7 @@ impl Shell {
             Action::ShowReport => self.show_report(),
             Action::CopyEndpoint => self.copy_endpoint(),
             Action::CheckForUpdates => {
-                app.state::<Updates>().look();
+                drop(app.state::<Updates>().look());
                 self.open(app, &Page::About.route());
             }
             Action::InstallUpdate => app.state::<Updates>().install(),

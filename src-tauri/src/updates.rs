@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::Result;
 use tauri::AppHandle;
 use tokbar_app::update::{Place, Trial, Work, app_of, place_of};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 pub use trial::{Answer, Begun, Step, begin};
 
@@ -58,9 +58,10 @@ pub enum Wanted {
 }
 
 /// What is to be done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 enum Order {
-    Look,
+    /// Tells when somebody has looked; what was found may still be on its way.
+    Look(oneshot::Sender<()>),
     Beat(Wanted, Work),
     Install,
 }
@@ -99,9 +100,11 @@ impl Updates {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Somebody asks: looks now.
-    pub fn look(&self) {
-        self.order(Order::Look);
+    /// Somebody asks: looks now. What comes back tells when that is done.
+    pub fn look(&self) -> oneshot::Receiver<()> {
+        let (looked, done) = oneshot::channel();
+        self.order(Order::Look(looked));
+        done
     }
 
     /// To be called every now and then with what the app is doing: looks when it is time, goes on with what had to wait.
@@ -115,8 +118,8 @@ impl Updates {
     }
 
     fn order(&self, order: Order) {
-        if self.orders.try_send(order).is_err() {
-            tracing::debug!("{order:?} is dropped: others wait");
+        if let Err(error) = self.orders.try_send(order) {
+            tracing::debug!(%error, "an order about updates is dropped: others wait");
         }
     }
 

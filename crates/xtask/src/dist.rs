@@ -16,6 +16,7 @@ mod crates;
 pub mod deb;
 mod manifest;
 mod notices;
+mod pages;
 mod sbom;
 mod size;
 

@@ -76,7 +76,12 @@ impl Keeper {
 
     pub async fn follow(&mut self, order: Order) {
         match order {
-            Order::Look => self.look().await,
+            Order::Look(looked) => {
+                self.look().await;
+                if looked.send(()).is_err() {
+                    tracing::trace!("nobody waits for the look");
+                }
+            }
             Order::Install => self.asked = Asked::Yes,
             Order::Beat(wanted, work) => {
                 self.work = work;

@@ -68,9 +68,9 @@ impl App {
 
 impl Drop for App {
     fn drop(&mut self) {
-        if self.is_running() {
-            self.child.kill().expect("the app can be killed");
-            self.child.wait().expect("the app ends");
+        if self.left_children() {
+            self.kill_group();
         }
+        self.child.wait().expect("the app ends");
     }
 }

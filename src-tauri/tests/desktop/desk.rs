@@ -115,10 +115,11 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// It chooses a free number, and says it once it takes connections.
+/// It chooses a free number, and says it once it takes connections. It does not start anew when its last client leaves: the next
+/// one would be thrown out.
 fn start_screen() -> (Child, String) {
     let mut screen = Command::new("Xvfb");
-    screen.args(["-displayfd", "1", "-screen", "0", "1280x900x24", "-nolisten", "tcp"]);
+    screen.args(["-displayfd", "1", "-screen", "0", "1280x900x24", "-nolisten", "tcp", "-noreset"]);
     let (child, number) = start_and_listen(&mut screen);
     (child, format!(":{number}"))
 }

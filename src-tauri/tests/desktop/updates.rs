@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use base64::Engine as _;
@@ -138,6 +140,25 @@ fn update(icon: &Icon) {
     icon.choose("Restart to Update");
 }
 
+/// Does `work` while answers are generated, several at a time so that there is always one.
+fn while_answering(desk: &Desk, work: impl FnOnce()) {
+    let (address, is_over) = (address(desk), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    let pieces = chat(&address, "alpha", 1500).take_while(|_| !is_over.load(Ordering::Relaxed));
+                    assert!(pieces.count() > 0);
+                }
+            });
+        }
+        // Also when `work` fails: else the threads would go on.
+        let done = catch_unwind(AssertUnwindSafe(work));
+        is_over.store(true, Ordering::Relaxed);
+        done.unwrap_or_else(|panic| resume_unwind(panic));
+    });
+}
+
 #[test]
 fn a_signed_version_takes_the_apps_place_and_goes_again_when_it_does_not_start() {
     let desk = Desk::new(&["alpha"]);
@@ -151,13 +172,13 @@ fn a_signed_version_takes_the_apps_place_and_goes_again_when_it_does_not_start()
     // While it answers, nothing is fetched.
     icon.choose("Start alpha");
     icon.wait_for_status("alpha is ready", |status| status == "alpha · Ready");
-    let mut call = chat(&address(&desk), "alpha", 1900);
-    assert!(call.next().is_some());
     shop.offer(NEXT, &new, &shop.sign(&new, NEXT));
-    icon.choose("Check for Updates");
-    image.wait_for_words("waits");
-    assert!(!shop.is_archive_fetched(), "not while answers are generated");
-    drop(call);
+    while_answering(&desk, || {
+        icon.wait_for_status("alpha generates", |status| status.ends_with(" tok/s"));
+        icon.choose("Check for Updates");
+        image.wait_for_words("waits");
+        assert!(!shop.is_archive_fetched(), "not while answers are generated");
+    });
 
     icon.choose("Restart to Update");
     let (status, _) = first.wait();

@@ -81,7 +81,7 @@ fn write(path: &Path, text: &str) -> Result<()> {
 
 /// Looks at everything.
 pub fn findings() -> Vec<Finding> {
-    let mut findings = vec![app(), memory_now(), disk(), settings(), network(), servers()];
+    let mut findings = vec![app(), licences(), memory_now(), disk(), settings(), network(), servers()];
     match shelf::shelves() {
         Ok(shelves) => findings.extend(models(&shelves)),
         Err(error) => findings.push(wrong("models", say::cause(&error), "correct or delete the file")),
@@ -103,6 +103,19 @@ fn app() -> Finding {
         Ok(None) => fine("app", "this program is part of no app".to_owned()),
         Ok(Some(kernels)) => fine("app", format!("kernels in {}", kernels.display())),
         Err(error) => wrong("app", error.to_string(), "install the app again"),
+    }
+}
+
+/// Whose work is in this program: a page of the app, or of the package, that it is part of.
+fn licences() -> Finding {
+    let program = std::env::current_exe().and_then(|path| path.canonicalize()).unwrap_or_default();
+    let above = program.parent().and_then(Path::parent).unwrap_or(Path::new(""));
+    let pages = ["Resources", "share/doc/tokbar"].map(|folder| above.join(folder).join("THIRD-PARTY.txt"));
+    match pages.iter().find(|page| page.is_file()) {
+        Some(page) => fine("licences", format!("the work of others in Tokbar: {}", page.display())),
+        None => {
+            fine("licences", "built from source: `cargo xtask dist notices FILE` lists the work of others".to_owned())
+        }
     }
 }
 

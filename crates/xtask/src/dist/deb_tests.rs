@@ -1,4 +1,4 @@
-use super::{control, owner, place};
+use super::{control, place};
 
 #[test]
 fn the_control_file_has_what_debian_asks_for() {
@@ -27,6 +27,6 @@ fn what_is_made_goes_where_shells_and_man_look() {
 #[cfg(target_os = "linux")]
 #[test]
 fn libraries_are_found_in_their_packages() {
-    assert_eq!(owner("libc.so.6").expect("a package"), "libc6");
-    assert!(owner("libno-such-thing.so.1").is_err());
+    assert_eq!(super::owner("libc.so.6").expect("a package"), "libc6");
+    assert!(super::owner("libno-such-thing.so.1").is_err());
 }

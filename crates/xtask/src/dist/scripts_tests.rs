@@ -201,7 +201,10 @@ fn the_cask_of_a_release_is_asked_for_in_a_pull_request() {
     git(&copy, &["add", "."]);
     git(&copy, &["commit", "--quiet", "--message", "before"]);
     // As `cargo xtask dist cask VERSION HASH` does.
-    stage.stand_in("cargo", "sed -i \"s/^  version .*/  version \\\"$4\\\"/; s/^  sha256 .*/  sha256 \\\"$5\\\"/\" packaging/Casks/tokbar.rb");
+    stage.stand_in(
+        "cargo",
+        r#"version=$4 sha256=$5 perl -pi -e 's/^  (version|sha256) ".*"/  $1 "$ENV{$1}"/' packaging/Casks/tokbar.rb"#,
+    );
     let dmg = stage.dir.path().join("Tokbar-1.2.3-arm64.dmg");
     fs::write(&dmg, "image").expect("written");
     let script = copy.join("packaging/bump-cask.sh");

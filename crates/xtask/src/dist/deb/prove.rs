@@ -36,6 +36,9 @@ pub fn works(package: &Path, model: &Path) -> anyhow::Result<()> {
     shell::capture(dpkg(&["--install"]).arg(package))?;
     let version = shell::capture(Command::new(place.join("usr/bin/tokbar")).arg("--version"))?;
     println!("  installed: {}", version.trim());
+    let mut doctor = Command::new(place.join("usr/bin/tokbar"));
+    let findings = shell::capture(doctor.args(["doctor", "--json"]).env("HF_HUB_OFFLINE", "1"))?;
+    ensure!(findings.contains("share/doc/tokbar/THIRD-PARTY.txt"), "the notices are not found: {findings}");
     let answer = ask_desktop(&place, model)?;
     println!("  answered: {answer}");
     ensure!(answer.contains("Paris"), "the app answers {answer:?}");
