@@ -47,9 +47,9 @@ impl Look {
         let is_it = |model: &&scan::Model| {
             model.name == name || Some(model.name.as_str()) == id.as_deref() || model.path == Path::new(name)
         };
-        // One that can be used comes before a remnant elsewhere.
+        // One that can be used comes before a remnant elsewhere, and a model's own name before a short one of the list.
         let mut found: Vec<&scan::Model> = self.models.iter().filter(is_it).collect();
-        found.sort_by_key(|model| model.condition != Condition::Ready);
+        found.sort_by_key(|model| (model.condition != Condition::Ready, model.name != name));
         found.first().copied()
     }
 

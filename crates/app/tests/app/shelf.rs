@@ -177,3 +177,24 @@ fn a_model_of_another_program_is_used_and_not_downloaded() {
     assert_eq!(info["folder"].as_str().map(Path::new), Some(dir.as_path()));
     assert!(hub.asked().is_empty());
 }
+
+#[test]
+fn a_model_of_ones_own_comes_before_one_of_the_list_that_is_called_so() {
+    let hub = hub();
+    let user = User::new(&hub);
+    let drive = user.home.path().join("drive");
+    for name in ["smollm2", "mine"] {
+        for (file, bytes) in &Repository::new().files {
+            let path = drive.join(name).join(file);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("a place");
+            fs::write(path, bytes).expect("a place");
+        }
+    }
+    user.says(&["ls", "--add", drive.to_str().expect("UTF-8")]);
+    for name in ["smollm2", "mine"] {
+        let info: Value = serde_json::from_str(&user.says(&["info", name, "--json"])).expect("JSON");
+        let folder = Path::new(info["folder"].as_str().expect("a path")).canonicalize().expect("it is there");
+        assert_eq!(folder, drive.join(name).canonicalize().expect("it is there"));
+    }
+    assert!(hub.asked().is_empty());
+}
