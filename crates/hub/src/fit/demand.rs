@@ -10,8 +10,11 @@ use crate::kv_cost::{KvCost, count};
 const N_CHUNK: u64 = 512;
 /// Queries that the plain path of attention scores at a time.
 const N_QUERY_BLOCK: u64 = 128;
-/// Arrays of the largest block's scores at the peak, and how much of the other blocks is gone by then.
+/// Positions before a block from which on they are scored apart from the rest.
+const N_APART: u64 = 1024;
+/// Arrays of the largest block's scores at the peak, scored as one or apart, and how much of the other blocks is gone by then.
 const N_SCORE_ARRAYS: f64 = 8.24;
+const N_SCORE_ARRAYS_APART: f64 = 7.4;
 const N_SCORES_GONE: f64 = 0.72;
 /// On a CPU: rows of queries, keys and values, and of the feed-forward's inside, at the peak of a layer; and copies of a
 /// layer's keys and values.
@@ -168,7 +171,10 @@ fn n_scores(n_rows: u64, n_context: u64) -> f64 {
     };
     let blocks = || (0..n_rows.div_ceil(N_QUERY_BLOCK)).map(block);
     let largest = blocks().fold(0.0, f64::max);
-    N_SCORE_ARRAYS * largest - N_SCORES_GONE * (blocks().sum::<f64>() - largest)
+    let n_last = n_rows.saturating_sub(1) / N_QUERY_BLOCK * N_QUERY_BLOCK;
+    let is_apart = n_before.saturating_add(n_last) >= N_APART;
+    let n_arrays = if is_apart { N_SCORE_ARRAYS_APART } else { N_SCORE_ARRAYS };
+    n_arrays * largest - N_SCORES_GONE * (blocks().sum::<f64>() - largest)
 }
 
 /// Positions that a buffer has which grew chunk by chunk to hold `n`.

@@ -127,7 +127,9 @@ impl DeltaNet {
     fn projected(&self, x: &Array) -> Result<[Array; 4]> {
         let sizes: Vec<i32> = self.layout.inward().into_iter().map(|(_, n)| n).collect();
         // What lies side by side in one product need not be taken apart.
-        let joined = self.in_proj.forward_parts(x, &if self.in_proj.is_one() { self.layout.n_parts().to_vec() } else { sizes })?;
+        let joined = self
+            .in_proj
+            .forward_parts(x, &if self.in_proj.is_one() { self.layout.n_parts().to_vec() } else { sizes })?;
         match joined.as_slice() {
             [qkv, gate, beta, decay] => Ok([qkv.clone(), gate.clone(), beta.clone(), decay.clone()]),
             [q, k, v, gate, beta, decay] => {

@@ -55,7 +55,9 @@ impl Carry {
 
     /// Nothing is corrected and a state decays as a whole: sums over chunks, all at once.
     fn summed(&self, state: &Array, added: &Array) -> Result<(Array, Array)> {
-        let &[r, h, g, n, k_dim, v_dim] = added.shape() else { return Err(mx::Error { what: "states of six axes".into() }) };
+        let &[r, h, g, n, k_dim, v_dim] = added.shape() else {
+            return Err(mx::Error { what: "states of six axes".into() });
+        };
         let all = mx::reshape(&mx::concatenate(&[state, added], 3)?, &[r, h, g, n + 1, k_dim * v_dim])?;
         let start = mx::zeros(&[r, h, g, 1], self.log_decay.dtype())?;
         let log_decay = mx::concatenate(&[&start, &mx::reshape(&self.log_decay, &[r, h, g, n])?], 3)?;

@@ -71,7 +71,8 @@ impl GatedDelta {
         let HeadShape { n_v_heads, k_dim, v_dim, .. } = self.shape;
         let n_pairs = if tokens.log_decay.dim(-1) == 1 { N_CHUNK_MAX } else { super::pairs::N_BLOCK * k_dim };
         let n_states = k_dim * k_dim.max(v_dim) / N_CHUNK_MAX;
-        let n_each = i64::from(tokens.values.dim(0) * n_v_heads) * i64::from(n_pairs.max(n_states).max(k_dim).max(v_dim));
+        let n_each =
+            i64::from(tokens.values.dim(0) * n_v_heads) * i64::from(n_pairs.max(n_states).max(k_dim).max(v_dim));
         let n_chunks = N_ELEMENTS_MAX / (n_each * i64::from(N_CHUNK_MAX)).max(1);
         n_chunks.clamp(1, 1 << 16) as i32 * N_CHUNK_MAX
     }
