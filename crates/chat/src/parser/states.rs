@@ -9,7 +9,7 @@ use super::{
     json_call,
     json_value::{JsonValue, Progress},
     output::Region,
-    scan::{self, Found, More},
+    scan::{self, Breaks, Found, More},
 };
 use crate::formats::{Body, Goto, NameStyle, Read, Rule, State, ValueStyle};
 
@@ -19,6 +19,8 @@ const WORD_MAX: usize = 256;
 const COMPUTER: &str = "computer";
 /// Longest text held before a call's name is known.
 const RAW_MAX: usize = 1 << 20;
+/// Written where a call has no arguments.
+const NULL: &str = "null";
 
 /// Where arguments lead, how they open, and how they are read.
 type Notation = (Goto, char, fn(&mut JsonValue, char, &mut String) -> Progress);
@@ -149,7 +151,7 @@ impl OutputParser {
 
     /// A name, key, id or header, up to a terminal.
     fn word(&mut self, state: &State, text: &str, more: More) -> Step {
-        let hit = scan::first(text, state.rules.iter(), 0, more);
+        let hit = scan::first(text, state.rules.iter(), Breaks::None, more);
         if let Some(hit) = hit.filter(|hit| hit.at == 0) {
             return match hit.found {
                 Found::Terminal(idx) => self.follow(state, &state.rules[idx], 0),
@@ -182,11 +184,18 @@ impl OutputParser {
     }
 
     fn value(&mut self, state: &State, style: ValueStyle, (text, more): (&str, More)) -> Step {
-        let n_newlines = if matches!(style, ValueStyle::OwnLines) { 1 } else { 0 };
-        let hit = scan::first(text, state.rules.iter(), n_newlines, more);
+        let breaks = match style {
+            ValueStyle::OwnLines => match self.call.plain().open_lines(text, more) {
+                Some(0) => return Step::Wait,
+                Some(n) => return Step::Read(n),
+                None => self.call.plain().breaks(),
+            },
+            _ => Breaks::None,
+        };
+        let hit = scan::first(text, state.rules.iter(), breaks, more);
         if let Some(hit) = hit.filter(|hit| hit.at == 0) {
             return match hit.found {
-                Found::Terminal(idx) => self.follow(state, &state.rules[idx], hit.n_newlines),
+                Found::Terminal(idx) => self.follow(state, &state.rules[idx], hit.n_breaks),
                 _ => Step::Wait,
             };
         }
@@ -200,12 +209,13 @@ impl OutputParser {
     /// Arguments in one piece, from their opening bracket to the closing one.
     fn arguments(&mut self, state: &State, (done, open, push): Notation, (text, more): (&str, More)) -> Step {
         if !matches!(self.call.arguments, Arguments::Json(_)) {
+            if let Some(step) = self.wrapped_arguments((done, open), text, more) {
+                return step;
+            }
             if !text.starts_with(open) {
                 return self.layout(state, text, more);
             }
-            if !self.call.is_open() {
-                self.start_call();
-            }
+            self.open_call();
             let mut value = JsonValue::default();
             if let Some(action) = self.call.action.take() {
                 let mut out = String::new();
@@ -229,6 +239,39 @@ impl OutputParser {
             Progress::Done => self.complete(done, n),
             Progress::Stray => self.stray(state, (&text[n..], more), n),
         }
+    }
+
+    /// Arguments that are no object: `null` for none, and an object as JSON text in a string.
+    fn wrapped_arguments(&mut self, (done, open): (Goto, char), text: &str, more: More) -> Option<Step> {
+        if let Arguments::Text(value, held) = &mut self.call.arguments {
+            let (n, progress) = push_while(text, |character| value.push(character, held));
+            let unwrapped = (progress == Progress::Done).then(|| json_call::unwrapped(held));
+            let is_too_long = held.len() > RAW_MAX;
+            self.call.note(&text[..n]);
+            return Some(match unwrapped {
+                Some(Some(object)) => {
+                    self.open_call();
+                    self.call.emit(&mut self.output, &object);
+                    self.complete(done, n)
+                }
+                None if progress == Progress::More && !is_too_long => Step::Read(n),
+                _ => {
+                    self.go(Goto::Reject);
+                    Step::Read(n)
+                }
+            });
+        }
+        let is_json = open == '{';
+        if is_json && text.starts_with('"') {
+            self.call.arguments = Arguments::Text(JsonValue::default(), String::new());
+            return Some(Step::Read(0));
+        }
+        if is_json && text.starts_with(NULL) {
+            self.open_call();
+            self.call.emit(&mut self.output, "{}");
+            return Some(self.complete(done, NULL.len()));
+        }
+        (is_json && more == More::Coming && !text.is_empty() && NULL.starts_with(text)).then_some(Step::Wait)
     }
 
     /// The arguments are complete, and with them the call.
