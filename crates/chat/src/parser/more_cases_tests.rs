@@ -170,11 +170,7 @@ pub(super) const CASES: [(&str, &str, &str); 57] = [
         "<tool_call>\r\n<function=zip>\r\n<parameter=path>\r\na\r\nb\r\n</parameter>\r\n</function>\r\n</tool_call>",
         "zip({\"path\": \"a\\r\\nb\"})$calls",
     ),
-    (
-        "hermes",
-        "Ok.\r\n<tool_call>\r\n{\"name\": \"noop\", \"arguments\": {}}\r\n</tool_call>",
-        "Ok.noop({})$calls",
-    ),
+    ("hermes", "Ok.\r\n<tool_call>\r\n{\"name\": \"noop\", \"arguments\": {}}\r\n</tool_call>", "Ok.noop({})$calls"),
     // No arguments, said in other ways, and arguments as text.
     ("hermes", "<tool_call>\n{\"name\": \"noop\", \"arguments\": null}\n</tool_call>", "noop({})$calls"),
     ("hermes", "<tool_call>\n{\"name\": \"noop\", \"arguments\": \"\"}\n</tool_call>", "noop({})$calls"),
@@ -185,11 +181,7 @@ pub(super) const CASES: [(&str, &str, &str); 57] = [
         "<|tool_calls_section_begin|><|tool_call_begin|>functions.zip:0<|tool_call_argument_begin|>\"{\\\"n\\\": 1}\"<|tool_call_end|><|tool_calls_section_end|>",
         "zip({\"n\": 1})$calls",
     ),
-    (
-        "solar",
-        "<|tool_call:begin|>x<|tool_call:name|>noop<|tool_call:args|>\"\"<|tool_call:end|>",
-        "noop({})$calls",
-    ),
+    ("solar", "<|tool_call:begin|>x<|tool_call:name|>noop<|tool_call:args|>\"\"<|tool_call:end|>", "noop({})$calls"),
     // Python's own ways to write values.
     (
         "lfm2",
