@@ -13,14 +13,14 @@ use super::{
 };
 use crate::formats::{Body, Goto, NameStyle, Read, Rule, State, ValueStyle};
 
+mod wrapped;
+
 /// Longest name, key or id.
 const WORD_MAX: usize = 256;
 /// The tool whose actions are written like calls of their own.
 const COMPUTER: &str = "computer";
 /// Longest text held before a call's name is known.
 const RAW_MAX: usize = 1 << 20;
-/// Written where a call has no arguments.
-const NULL: &str = "null";
 
 /// Where arguments lead, how they open, and how they are read.
 type Notation = (Goto, char, fn(&mut JsonValue, char, &mut String) -> Progress);
@@ -239,39 +239,6 @@ impl OutputParser {
             Progress::Done => self.complete(done, n),
             Progress::Stray => self.stray(state, (&text[n..], more), n),
         }
-    }
-
-    /// Arguments that are no object: `null` for none, and an object as JSON text in a string.
-    fn wrapped_arguments(&mut self, (done, open): (Goto, char), text: &str, more: More) -> Option<Step> {
-        if let Arguments::Text(value, held) = &mut self.call.arguments {
-            let (n, progress) = push_while(text, |character| value.push(character, held));
-            let unwrapped = (progress == Progress::Done).then(|| json_call::unwrapped(held));
-            let is_too_long = held.len() > RAW_MAX;
-            self.call.note(&text[..n]);
-            return Some(match unwrapped {
-                Some(Some(object)) => {
-                    self.open_call();
-                    self.call.emit(&mut self.output, &object);
-                    self.complete(done, n)
-                }
-                None if progress == Progress::More && !is_too_long => Step::Read(n),
-                _ => {
-                    self.go(Goto::Reject);
-                    Step::Read(n)
-                }
-            });
-        }
-        let is_json = open == '{';
-        if is_json && text.starts_with('"') {
-            self.call.arguments = Arguments::Text(JsonValue::default(), String::new());
-            return Some(Step::Read(0));
-        }
-        if is_json && text.starts_with(NULL) {
-            self.open_call();
-            self.call.emit(&mut self.output, "{}");
-            return Some(self.complete(done, NULL.len()));
-        }
-        (is_json && more == More::Coming && !text.is_empty() && NULL.starts_with(text)).then_some(Step::Wait)
     }
 
     /// The arguments are complete, and with them the call.
