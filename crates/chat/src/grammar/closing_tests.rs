@@ -186,8 +186,9 @@ fn a_number_whose_digits_go_on_is_led_to_its_end() {
         while text.len() < 260 && !may_end {
             let Allowed::These(words) = guide.allowed().unwrap() else { panic!("free") };
             let has = |token: &u32| words[*token as usize / 32] >> (*token % 32) & 1 == 1;
+            let next = std::iter::once(u32::from(b'0')).chain(0..256).find(has);
             may_end = has(&END);
-            let Some(token) = std::iter::once(u32::from(b'0')).chain(0..256).find(has) else { break };
+            let Some(token) = next else { break };
             guide.commit(token).unwrap();
             text.push(char::from(token as u8));
         }

@@ -37,7 +37,9 @@ fn the_least_to_compute_goes_first() {
 #[test]
 fn with_one_place_nobody_who_runs_makes_way_and_equals_are_served_as_they_came() {
     let mut sim = Sim::new(fake(), Limits { n_rows: 1, ..ROOMY });
-    (0..5).for_each(|n| drop(sim.arrive(apart(n, 12, 20))));
+    for n in 0..5 {
+        sim.arrive(apart(n, 12, 20));
+    }
     sim.turns(4);
     // Neither one with less to compute nor one with more has the first stop.
     sim.arrive(apart(5, 6, 2));
