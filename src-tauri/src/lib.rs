@@ -37,7 +37,7 @@ use crate::instance::{First, Start};
 use crate::session::Session;
 use crate::shell::Shell;
 use crate::updates::{Answer, Begun, Step, Updates};
-use crate::wiring::Background;
+use crate::wiring::{Background, Signals};
 use crate::words::{Language, fill};
 
 /// How the app was started.
@@ -167,8 +167,10 @@ fn set_up(app: &mut App, session: Arc<Session>, seat: Seat) -> Result<()> {
     };
     app.manage(Updates::start(&handle, seat.updates, seat.begun, changed)?);
     let shell = app.state::<Shell>();
+    // Before anything is seen: whoever sees the icon may end the app politely.
+    let signals = Signals::listen()?;
     shell.show_tray(&handle)?;
-    let background = Background::start(&handle, beats, (seat.first, seat.adopting))?;
+    let background = Background::start(&handle, beats, signals, (seat.first, seat.adopting))?;
     app.manage(Running(Mutex::new(Some(background))));
     shell.start_usual_model();
     if opens {

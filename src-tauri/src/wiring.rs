@@ -1,5 +1,6 @@
 //! The app's own threads: the beat of the tray, other starts that knock, and signals to end. All end within a moment.
 
+use std::pin::Pin;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
@@ -8,6 +9,7 @@ use anyhow::{Context, Result};
 use tauri::{AppHandle, Manager};
 use tokbar_app::host::Host;
 use tokbar_app::wiring::Adopting;
+use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 
 use crate::instance::First;
@@ -33,8 +35,9 @@ impl Background {
     /// Starts them.
     ///
     /// # Errors
-    /// When the system gives no threads or takes no signal handlers.
-    pub fn start(app: &AppHandle, beats: Receiver<Beat>, (first, adopting): (First, Adopting)) -> Result<Self> {
+    /// When the system gives no threads.
+    pub fn start(app: &AppHandle, beats: Receiver<Beat>, signals: Signals, seat: (First, Adopting)) -> Result<Self> {
+        let (first, adopting) = seat;
         let mut threads = vec![thread("beat", {
             let app = app.clone();
             move || keep_beating(&app, &beats)
@@ -53,11 +56,7 @@ impl Background {
         let (stop, stopped) = oneshot::channel();
         threads.push(thread("signals", {
             let app = app.clone();
-            move || {
-                if let Err(error) = end_by_signal(&app, stopped) {
-                    tracing::warn!(%error, "signals end the app at once");
-                }
-            }
+            move || signals.end(&app, stopped)
         })?);
         let unsignal = move || drop::<oneshot::Sender<()>>(stop);
         Ok(Self { threads, enders: vec![Box::new(ender), Box::new(unsignal)], adopting })
@@ -108,14 +107,33 @@ fn keep_beating(app: &AppHandle, beats: &Receiver<Beat>) {
     }
 }
 
-/// Ends the app at the first signal to end, as Quit would.
-fn end_by_signal(app: &AppHandle, stopped: oneshot::Receiver<()>) -> Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
-        tokio::select! {
-            () = tokbar_app::wiring::stop_signal(1)? => app.exit(0),
-            _ = stopped => {}
-        }
-        Ok(())
-    })
+/// Signals to end, which are kept from when they are listened for.
+pub struct Signals {
+    runtime: Runtime,
+    first: Pin<Box<dyn Future<Output = ()> + Send>>,
+}
+
+impl Signals {
+    /// Listens from now on.
+    ///
+    /// # Errors
+    /// When the system takes no signal handlers.
+    pub fn listen() -> Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let first = {
+            let _inside = runtime.enter();
+            Box::pin(tokbar_app::wiring::stop_signal(1)?)
+        };
+        Ok(Self { runtime, first })
+    }
+
+    /// Ends the app at the first signal, as Quit would; returns when the app ends otherwise.
+    fn end(self, app: &AppHandle, stopped: oneshot::Receiver<()>) {
+        self.runtime.block_on(async {
+            tokio::select! {
+                () = self.first => app.exit(0),
+                _ = stopped => {}
+            }
+        });
+    }
 }

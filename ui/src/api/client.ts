@@ -58,7 +58,12 @@ export class Client {
 
   /** Events of a stream until it ends or `signal` says so. */
   async *stream(path: string, query: Query, options: CallOptions = {}): AsyncGenerator<ServerEvent> {
-    yield* this.read(await this.call("GET", path + search(query), undefined, options));
+    yield* await this.open(path, query, options);
+  }
+
+  /** As `stream`, for those who want to know when it is there. */
+  async open(path: string, query: Query, options: CallOptions = {}): Promise<AsyncGenerator<ServerEvent>> {
+    return this.read(await this.call("GET", path + search(query), undefined, options));
   }
 
   /** A stream that answers a body, with the answer's headers. */

@@ -24,6 +24,7 @@ import type {
   Transfer,
 } from "../lib/control";
 import type { Client } from "./client";
+import type { ServerEvent } from "./sse";
 
 const V1 = "/control/v1";
 
@@ -40,11 +41,9 @@ export class Control {
     }
   }
 
-  async *logs(level: LogLine["level"], tail: number, signal: AbortSignal): AsyncGenerator<LogLine> {
-    const query = { level, tail, follow: true };
-    for await (const { event, data } of this.client.stream(`${V1}/logs`, query, { signal })) {
-      if (event === "line") yield JSON.parse(data) as LogLine;
-    }
+  /** Resolves once the log is there, which may be empty; its lines come as they are written. */
+  async logs(level: LogLine["level"], tail: number, signal: AbortSignal): Promise<AsyncGenerator<LogLine>> {
+    return lines(await this.client.open(`${V1}/logs`, { level, tail, follow: true }, { signal }));
   }
 
   cancelRequest = (id: string) => this.client.post<Done>(`${V1}/requests/cancel`, { id });
@@ -95,4 +94,10 @@ export class Control {
   diskCache = () => this.client.get<DiskCache>(`${V1}/cache`);
   clearDiskCache = () => this.client.post<DiskCache>(`${V1}/cache/clear`, {});
   doctor = () => this.client.get<{ findings: Finding[] }>(`${V1}/doctor`);
+}
+
+async function* lines(events: AsyncGenerator<ServerEvent>): AsyncGenerator<LogLine> {
+  for await (const { event, data } of events) {
+    if (event === "line") yield JSON.parse(data) as LogLine;
+  }
 }

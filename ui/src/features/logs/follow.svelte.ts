@@ -41,7 +41,9 @@ export class Follower {
 
   async #run(level: LogLine["level"], signal: AbortSignal): Promise<void> {
     try {
-      for await (const line of this.control.logs(level, N_TAIL, signal)) {
+      const lines = await this.control.logs(level, N_TAIL, signal);
+      if (!signal.aborted) this.lines = [];
+      for await (const line of lines) {
         this.#pending.push({ no: this.#next++, line });
         if (this.#pending.length > N_LINES_MAX) this.#pending.shift();
       }
@@ -51,11 +53,7 @@ export class Follower {
   }
 
   #paint(): void {
-    if (this.isPaused || this.failure !== null) return;
-    if (this.#pending.length === 0) {
-      this.lines ??= [];
-      return;
-    }
+    if (this.isPaused || this.failure !== null || this.#pending.length === 0) return;
     this.lines = [...(this.lines ?? []), ...this.#pending].slice(-N_LINES_MAX);
     this.#pending = [];
   }
