@@ -1,6 +1,5 @@
 import { test } from "@playwright/test";
 
-import { conversations } from "./conversation";
 import { stage } from "./stage";
 
 const FOLDER = process.env["TOKBAR_SHOTS"] ?? "shots";
@@ -32,7 +31,7 @@ for (const look of LOOKS) {
       await stage(page, { language: look.language, isNew });
       await page.emulateMedia({ colorScheme: look.scheme, reducedMotion: "reduce" });
       await page.goto("/#token=stage");
-      await page.evaluate(keep, { conversations, isNew });
+      await page.evaluate((seen) => (seen ? localStorage.setItem("tokbar.welcomed", "1") : localStorage.removeItem("tokbar.welcomed")), !isNew);
       await page.goto(`/#/${address}`);
       await page.reload();
       await page.locator("h1").first().waitFor();
@@ -43,18 +42,4 @@ for (const look of LOOKS) {
       await page.screenshot({ path: `${FOLDER}/${name}-${look.name}.png`, animations: "disabled" });
     });
   }
-}
-
-async function keep(given: { conversations: { id: string }[]; isNew: boolean }): Promise<void> {
-  if (given.isNew) localStorage.removeItem("tokbar.welcomed");
-  else localStorage.setItem("tokbar.welcomed", "1");
-  const database = await new Promise<IDBDatabase>((resolve) => {
-    const request = indexedDB.open("tokbar", 1);
-    request.onupgradeneeded = () => request.result.createObjectStore("conversations", { keyPath: "id" });
-    request.onsuccess = () => resolve(request.result);
-  });
-  const transaction = database.transaction("conversations", "readwrite");
-  for (const one of given.conversations) transaction.objectStore("conversations").put(one);
-  await new Promise((resolve) => (transaction.oncomplete = resolve));
-  database.close();
 }

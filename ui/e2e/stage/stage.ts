@@ -2,6 +2,7 @@
 
 import type { Page, Route } from "@playwright/test";
 
+import { conversations } from "./conversation";
 import * as data from "./data";
 
 const sse = (event: string, values: readonly unknown[]) => values.map((value) => `event: ${event}\ndata: ${JSON.stringify(value)}\n\n`).join("");
@@ -15,6 +16,8 @@ function answers(): Record<string, unknown> {
     transfers: { transfers: data.live.transfers },
     settings: { settings: data.settings, needs_restart: [], path: "~/Library/Application Support/Tokbar/settings.toml" },
     keys: { keys: data.keys },
+    conversations: { conversations: conversations.map((one) => ({ ...one, n_messages: one.messages.length })), n_kept: 3, note: null },
+    ...Object.fromEntries(conversations.map((one) => [`conversations/${one.id}`, one])),
     clients: { clients: data.clients },
     "clients/one": data.plan,
     bench: data.bench,

@@ -52,6 +52,14 @@ export class Client {
     return this.json<T>("PATCH", path, body, options);
   }
 
+  put<T>(path: string, body: unknown): Promise<T> {
+    return this.json<T>("PUT", path, body, {});
+  }
+
+  delete<T>(path: string): Promise<T> {
+    return this.json<T>("DELETE", path, undefined, {});
+  }
+
   async text(path: string, query: Query = {}): Promise<string> {
     return (await this.call("GET", path + search(query), undefined, {})).text();
   }

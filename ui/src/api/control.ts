@@ -6,6 +6,8 @@ import type {
   ClientInfo,
   ClientPlan,
   ClientTest,
+  Conversation,
+  ConversationList,
   DiskCache,
   Done,
   Finding,
@@ -78,6 +80,11 @@ export class Control {
   addKey = (name: string, scope: "inference" | "manage") =>
     this.client.post<{ name: string; secret: string }>(`${V1}/keys`, { name, scope });
   removeKey = (name: string) => this.client.post<{ keys: KeyInfo[] }>(`${V1}/keys/remove`, { name });
+
+  conversations = (q: string) => this.client.get<ConversationList>(`${V1}/conversations`, { q });
+  conversation = (id: string) => this.client.get<Conversation>(`${V1}/conversations/${id}`);
+  keep = (one: Conversation) => this.client.put<Done>(`${V1}/conversations/${one.id}`, one);
+  forget = (id: string) => this.client.delete<Done>(`${V1}/conversations/${id}`);
 
   clients = () => this.client.get<{ clients: ClientInfo[] }>(`${V1}/clients`);
   clientPlan = (client: string, model: string | null) =>

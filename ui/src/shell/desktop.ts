@@ -23,5 +23,7 @@ export const desktop = {
   setLoginItem: (on: boolean) => invoke<boolean>("set_login_item", { on }),
   reveal: (path: string) => invoke<null>("reveal", { path }),
   checkForUpdates: () => invoke<string>("check_for_updates"),
+  about: () => invoke<{ is_icon_seen: boolean }>("about"),
+  openMenuBarSettings: () => invoke<null>("open_menu_bar_settings"),
   quit: () => invoke<null>("quit"),
 };

@@ -34,6 +34,8 @@ export const shellTexts = texts(
     tokenText: "To manage Tokbar, this page needs the link that Tokbar made at its start. Choose Open Tokbar in the menu bar, or open the address that tokbar serve printed.",
     failedTitle: "That did not work",
     nModels: (n: string) => `${n} on this Mac`,
+    iconMissing: "Tokbar’s icon is not in the menu bar. Allow it in the Menu Bar settings.",
+    menuBarSettings: "Open Menu Bar settings",
   },
   {
     now: "状态",
@@ -68,5 +70,7 @@ export const shellTexts = texts(
     tokenText: "要管理 Tokbar，此页面需要 Tokbar 启动时生成的链接。请在菜单栏中选择“打开 Tokbar”，或打开 tokbar serve 打印的网址。",
     failedTitle: "操作未成功",
     nModels: (n: string) => `本机有 ${n} 个`,
+    iconMissing: "菜单栏中没有 Tokbar 的图标。请在菜单栏设置中允许它。",
+    menuBarSettings: "打开菜单栏设置",
   },
 );

@@ -1,0 +1,12 @@
+import { defineConfig } from "@playwright/test";
+
+import real from "./playwright.config";
+
+/** The pictures of the README, of the real server: `cargo xtask screenshots --readme`. */
+export default defineConfig({
+  ...real,
+  testDir: "e2e/readme",
+  testMatch: "*.shots.ts",
+  timeout: 300_000,
+  use: { ...real.use, viewport: { width: 920, height: 600 }, deviceScaleFactor: 1.5 },
+});
