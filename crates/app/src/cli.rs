@@ -34,7 +34,7 @@ pub use inspect::{ParseArgs, RenderArgs};
 pub use keep::KeepArgs;
 pub use quantize::{ModeArg, QuantizeArgs};
 pub use shelf::{LsArgs, ModelsArgs, PullArgs, RmArgs, SearchArgs};
-pub use tools::McpArgs;
+pub use tools::{McpArgs, ToolsAction, ToolsArgs};
 
 use crate::size;
 
@@ -78,6 +78,8 @@ pub enum Command {
     Ps(PsArgs),
     /// Unload a model of a running server, or stop the server.
     Stop(StopArgs),
+    /// List tools that models may call on running servers, and let calls run that wait for a word, or not.
+    Tools(ToolsArgs),
     /// Point another program, such as an editor or a coding agent, at a running server.
     Connect(ConnectArgs),
     /// Run another program against a running server, with settings of its own that are gone afterwards.

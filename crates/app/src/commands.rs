@@ -21,6 +21,7 @@ mod run;
 mod search;
 mod serve;
 mod stop;
+mod tools;
 
 use anyhow::Result;
 
@@ -49,6 +50,7 @@ pub fn dispatch(cli: Cli) -> Result<()> {
         Command::Rm(args) => rm::run(&args),
         Command::Ps(args) => ps::run(&args),
         Command::Stop(args) => stop::run(&args),
+        Command::Tools(args) => tools::run(&args),
         Command::Connect(args) => connect::run(&args),
         Command::Launch(args) => launch::run(&args),
         Command::Doctor(args) => doctor::run(&args),

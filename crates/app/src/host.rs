@@ -20,7 +20,7 @@ use crate::lifecycle::mark::{Mark, Running};
 use crate::lifecycle::{self, Keeper, Recipe};
 use crate::parts::{self, Basis};
 use crate::port::{self, Bound};
-use crate::{control, key_file, settings};
+use crate::{control, key_file, mcp, settings};
 use worker::Server;
 
 /// How long calls may still run once the host is to end.
@@ -129,6 +129,7 @@ impl Host {
             own_keys: Keys::default(),
             cache_dir: chosen::cache_dir(&options.settings),
             cloud: Cloud::new(&CloudArgs::default())?,
+            toolbox: mcp::of_settings(&options.settings.mcp),
             ending: ending.clone(),
         };
         let state = ServerState::new(models.clone(), server_options).with_parts(parts::parts(basis));

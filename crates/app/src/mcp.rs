@@ -2,6 +2,7 @@
 //! command line or one by one by a person. Must not know how answers are printed.
 
 mod approval;
+mod broken;
 mod config;
 mod source;
 mod worker;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use tokbar_chat::{Tool, ToolCall};
-use tokbar_server::control::{ToolCensus, Toolbox, Word};
+use tokbar_server::control::{McpSettings, ToolCensus, Toolbox, Word};
 use tokbar_server::{ApiError, Later};
 
 use crate::cli::McpArgs;
@@ -33,14 +34,30 @@ struct Inner {
     approvals: Approvals,
 }
 
-/// What the command line asks for; `None` where it names no file.
+/// What the command line asks for, or else the settings; `None` where neither names a file.
 ///
 /// # Errors
-/// When the file is broken, or allows tools of no source.
-pub fn toolbox(args: &McpArgs) -> Result<Option<Arc<dyn Toolbox>>> {
-    let Some(path) = &args.mcp_config else { return Ok(None) };
-    let toolbox = read(path, &args.mcp_allow).with_context(|| format!("{} cannot be used", path.display()))?;
-    Ok(Some(Arc::new(toolbox)))
+/// When the file of the command line is broken, or allows tools of no source.
+pub fn toolbox(args: &McpArgs, settings: &McpSettings) -> Result<Option<Arc<dyn Toolbox>>> {
+    let Some(path) = &args.mcp_config else { return Ok(of_settings(settings)) };
+    Ok(Some(Arc::new(open(path, &args.mcp_allow)?)))
+}
+
+/// What the settings ask for. A server starts without tools rather than not at all: who asks for them hears why.
+pub fn of_settings(settings: &McpSettings) -> Option<Arc<dyn Toolbox>> {
+    let path = settings.config.as_deref().filter(|path| !path.is_empty())?;
+    Some(match open(Path::new(path), &settings.allow) {
+        Ok(toolbox) => Arc::new(toolbox),
+        Err(error) => {
+            let why = format!("{error:#}");
+            tracing::warn!("no tools: {why}");
+            Arc::new(broken::Broken { why })
+        }
+    })
+}
+
+fn open(path: &Path, allowed: &[String]) -> Result<McpToolbox> {
+    read(path, allowed).with_context(|| format!("{} cannot be used", path.display()))
 }
 
 fn read(path: &Path, allowed: &[String]) -> Result<McpToolbox> {
@@ -48,7 +65,9 @@ fn read(path: &Path, allowed: &[String]) -> Result<McpToolbox> {
     for pattern in allowed {
         let of_source = |source: &&Arc<Source>| pattern == "*" || pattern.starts_with(&prefix(&source.name));
         if !sources.iter().any(|source| of_source(&source)) {
-            bail!("--mcp-allow {pattern} fits no tool; tools are named SOURCE__TOOL, and SOURCE__* is all of a source");
+            bail!(
+                "{pattern:?}, which is to be allowed, fits no tool; tools are named SOURCE__TOOL, and SOURCE__* is all of a source"
+            );
         }
     }
     Ok(McpToolbox { inner: Arc::new(Inner { sources, approvals: Approvals::new(allowed.to_vec()) }) })

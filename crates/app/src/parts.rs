@@ -1,6 +1,7 @@
 //! What the control API reaches, joined to what this program knows: one module per part, one line for each here.
 
 mod benches;
+mod conversations;
 mod preferences;
 mod refusal;
 mod shelves;
@@ -9,7 +10,7 @@ mod upkeep;
 
 use std::sync::Arc;
 
-use tokbar_server::control::{Parts, Site};
+use tokbar_server::control::{Parts, Site, Toolbox};
 use tokbar_server::{Keys, Models};
 
 use crate::cli::CacheDirArgs;
@@ -32,13 +33,15 @@ pub struct Basis {
     pub cache_dir: CacheDirArgs,
     /// Where long prompts may go.
     pub cloud: Cloud,
+    /// Tools that models may call here.
+    pub toolbox: Option<Arc<dyn Toolbox>>,
     /// The way to end the server.
     pub ending: Ending,
 }
 
 /// All of them.
 pub fn parts(basis: Basis) -> Parts {
-    let Basis { site, models, token, own_keys, cache_dir, cloud, ending } = basis;
+    let Basis { site, models, token, own_keys, cache_dir, cloud, toolbox, ending } = basis;
     let listens = site.address;
     let address = listens.map(launch::host).unwrap_or_default();
     let server = (format!("http://{address}/v1"), token);
@@ -51,8 +54,9 @@ pub fn parts(basis: Basis) -> Parts {
         logbook: Some(logbook::book()),
         benches: Some(Arc::new(benches::Bench::new(models.clone(), server))),
         clients: Some(Arc::new(ClientsPart::new(listens, models))),
+        conversations: Some(Arc::new(conversations::InFile::default())),
         upkeep: Some(Arc::new(upkeep::Keep { cache_dir, ending })),
         cloud: Some(Arc::new(cloud)),
-        toolbox: None,
+        toolbox,
     }
 }

@@ -71,6 +71,9 @@ pub fn check(settings: &Settings) -> Result<(), ApiError> {
     if settings.cache.dir.as_deref().is_some_and(|dir| !std::path::Path::new(dir).is_absolute()) {
         return Err(ApiError::invalid("cache.dir", "must be a whole path, from the root on"));
     }
+    if settings.mcp.config.as_deref().is_some_and(|path| !std::path::Path::new(path).is_absolute()) {
+        return Err(ApiError::invalid("mcp.config", "must be a whole path, from the root on"));
+    }
     let is_http = |url: &str| url.starts_with("http://") || url.starts_with("https://");
     if cloud.base_url.as_deref().is_some_and(|url| !is_http(url)) {
         return Err(ApiError::invalid("cloud.base_url", "must begin with https:// or http://"));
@@ -97,7 +100,7 @@ pub fn needs_restart(then: &Settings, now: &Settings) -> Vec<String> {
         differs("server.calls_per_minute", a.server.calls_per_minute != b.server.calls_per_minute),
         differs("models", a.models != b.models),
         differs("cache", a.cache != b.cache),
-        differs("mcp.config", a.mcp != b.mcp),
+        differs("mcp", a.mcp != b.mcp),
     ]
     .into_iter()
     .flatten()

@@ -16,6 +16,8 @@ mod connect;
 mod constrained;
 #[path = "app/control.rs"]
 mod control;
+#[path = "app/conversations.rs"]
+mod conversations;
 #[path = "app/download.rs"]
 mod download;
 #[path = "app/families.rs"]

@@ -198,7 +198,9 @@ pub struct Engine {
 #[derive(Debug)]
 struct Inner {
     info: ModelInfo,
-    /// The KV budget in bytes, where that is what bounds the context.
+    /// Bytes of all KV caches together, where they are bounded.
+    kv_budget: Option<usize>,
+    /// The same, where that is what bounds the context.
     n_budget: Option<usize>,
     bell: Bell,
     n_live_max: usize,
@@ -223,15 +225,21 @@ impl Engine {
         let bell = Bell { commands: sender, shared };
         let (info, thread) = worker::start(load, options.clone(), commands, bell.clone())?;
         let n_budget_tokens = options.n_budget_tokens(&info)?;
-        let n_budget = options.kv_budget(&info).filter(|_| n_budget_tokens == Some(info.n_context));
+        let kv_budget = options.kv_budget(&info);
+        let n_budget = kv_budget.filter(|_| n_budget_tokens == Some(info.n_context));
         let thread = Mutex::new(Some(thread));
-        let inner = Inner { info, n_budget, bell, n_live_max, n_submitted: AtomicU64::new(0), thread };
+        let inner = Inner { info, kv_budget, n_budget, bell, n_live_max, n_submitted: AtomicU64::new(0), thread };
         Ok(Engine { inner: Arc::new(inner) })
     }
 
     /// Facts of the model; `n_context` is what both the model and the KV budget hold.
     pub fn info(&self) -> &ModelInfo {
         &self.inner.info
+    }
+
+    /// Bytes that all KV caches may take together, kept prefixes included; `None` where nothing bounds them.
+    pub fn kv_budget_bytes(&self) -> Option<usize> {
+        self.inner.kv_budget
     }
 
     /// Hands a request to the worker. Never blocks.

@@ -9,6 +9,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use crate::{
     Backend, BlockId, DraftAsk, Draw, Kept, ModelInfo, Opening, Row, RowInput, RowOutput, RowResult, SamplingOptions,
@@ -18,6 +19,7 @@ use crate::{
 mod check;
 mod drafter;
 mod expected;
+mod fault;
 mod kept;
 mod late;
 mod probe;
@@ -26,6 +28,7 @@ mod state;
 
 use check::n_input;
 pub use expected::{expected_prompt_scores, expected_tokens};
+pub use fault::{Call, Effect, Fault};
 use kept::{KeptSnapshot, Shelf};
 use late::Flight;
 pub use probe::{Probe, Seen};
@@ -45,6 +48,8 @@ pub struct FakeOptions {
     pub n_tokens_max: Option<usize>,
     /// What goes wrong.
     pub faults: Vec<Fault>,
+    /// How long a step takes, on a real clock; nothing at all unless time itself is tested.
+    pub pace: Duration,
     /// Of 100 drafts, how many are right; it drafts when [`ModelInfo::n_drafter_tokens`] is not 0.
     pub drafter_percent: usize,
 }
@@ -60,43 +65,16 @@ impl Default for FakeOptions {
             n_drafts_max: 32,
             ..ModelInfo::default()
         };
-        Self { info, reply: None, script: None, n_tokens_max: None, faults: Vec::new(), drafter_percent: 0 }
+        Self {
+            info,
+            reply: None,
+            script: None,
+            n_tokens_max: None,
+            faults: Vec::new(),
+            pace: Duration::ZERO,
+            drafter_percent: 0,
+        }
     }
-}
-
-/// One thing that goes wrong.
-#[derive(Clone, Debug)]
-pub struct Fault {
-    /// In which call.
-    pub call: Call,
-    /// In the how manieth of those calls, from 0.
-    pub nth: usize,
-    /// What happens.
-    pub effect: Effect,
-}
-
-/// A call of the backend.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Call {
-    /// [`Backend::open`].
-    Open,
-    /// [`Backend::submit`].
-    Submit,
-    /// [`Backend::collect`].
-    Collect,
-    /// [`Backend::keep`].
-    Keep,
-    /// [`Backend::snapshot`].
-    Snapshot,
-}
-
-/// What a fault does.
-#[derive(Clone, Debug)]
-pub enum Effect {
-    /// The call fails.
-    Fail(StepError),
-    /// The call panics with this text.
-    Panic(String),
 }
 
 /// See the module.
@@ -273,6 +251,7 @@ impl Backend for FakeBackend {
 
     fn collect(&mut self) -> Result<StepOutput, StepError> {
         let nth = self.probe.count(|seen| &mut seen.n_collects);
+        std::thread::sleep(self.options.pace);
         self.probe.pass();
         let Some(Flight { results: rows, late }) = self.in_flight.pop_front() else {
             return Err(StepError::Mismatch { detail: "no step is in flight".to_owned() });

@@ -5,6 +5,7 @@
 mod ask;
 mod bench;
 mod clients;
+mod conversations;
 mod key_ring;
 mod live;
 mod logs;
@@ -31,14 +32,17 @@ use crate::{ServerState, Upstream, dialects, web};
 
 pub use bench::{BenchFigure, BenchInfo, BenchRun, BenchState, BenchSuite, Benches, ExportFormat};
 pub use clients::{ClientFile, ClientHow, ClientInfo, ClientPlan, ClientTest, Clients, Snippet};
+pub use conversations::{
+    ChatCall, ChatFigures, ChatMessage, ChatRole, Conversation, ConversationEntry, ConversationList, Conversations,
+};
 pub use key_ring::{KeyInfo, KeyRing, NewKey};
 pub use live::{LastAnswer, Live};
 pub use logs::{LogLevel, LogLine, Logbook};
 pub use openapi::document as openapi;
 pub use requests::{CallState, RunningCall};
 pub use settings::{
-    AppSettings, CacheSettings, CloudDialect, CloudSettings, KeepSettings, Lan, Preferences, ServerSettings, Settings,
-    SettingsAnswer, StartSettings,
+    AppSettings, CacheSettings, CloudDialect, CloudSettings, KeepSettings, Lan, McpSettings, Preferences,
+    ServerSettings, Settings, SettingsAnswer, StartSettings,
 };
 pub use shelf::{
     Consent, Detected, Disk, DiskState, Fit, Formats, Found, Hit, Machine, Model, ModelDetail, ModelSettings, Note,
@@ -66,6 +70,8 @@ pub struct Parts {
     pub logbook: Part<dyn Logbook>,
     /// Clients that can be set up.
     pub clients: Part<dyn Clients>,
+    /// What was talked about.
+    pub conversations: Part<dyn Conversations>,
     /// Tools that the server calls.
     pub toolbox: Part<dyn Toolbox>,
     /// Measurements.
@@ -112,6 +118,7 @@ pub fn routes() -> Router<ServerState> {
         .merge(key_ring::routes())
         .merge(logs::routes())
         .merge(clients::routes())
+        .merge(conversations::routes())
         .merge(tools::routes())
         .merge(bench::routes())
         .merge(upkeep::routes())

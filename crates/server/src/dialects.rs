@@ -41,7 +41,7 @@ fn is_anthropic(headers: &HeaderMap) -> bool {
 }
 
 async fn list_models(State(state): State<ServerState>, headers: HeaderMap) -> Response {
-    if is_anthropic(&headers) { anthropic::models::list(&state) } else { openai::models::list(&state).await }
+    if is_anthropic(&headers) { anthropic::models::list(&state).await } else { openai::models::list(&state).await }
 }
 
 async fn retrieve_model(
@@ -55,8 +55,8 @@ async fn retrieve_model(
         return if is_anthropic { anthropic::error::response(&error) } else { openai::error::response(&error) };
     };
     if is_anthropic {
-        anthropic::models::retrieve(&state, &id).into_response()
+        anthropic::models::retrieve(&state, &id).await.into_response()
     } else {
-        openai::models::retrieve(&state, &id).into_response()
+        openai::models::retrieve(&state, &id).await.into_response()
     }
 }

@@ -346,7 +346,7 @@ impl ServerState {
     }
 
     /// Models on this machine that calls may name, as they were a moment ago: a look at the disk takes a while.
-    pub(crate) async fn known_models(&self) -> Arc<[Model]> {
+    async fn known_models(&self) -> Arc<[Model]> {
         let Some(shelves) = self.parts.shelves.clone() else { return Arc::default() };
         let now = Instant::now();
         let kept = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -368,6 +368,20 @@ impl ServerState {
                 Arc::default()
             }
         }
+    }
+
+    /// Those of them that are not served now.
+    pub(crate) async fn unloaded_models(&self) -> Vec<Model> {
+        let served = self.models.all();
+        let is_served =
+            |known: &Model| served.iter().any(|model| model.id == known.id || model.aliases.contains(&known.id));
+        self.known_models().await.iter().filter(|known| !is_served(known)).cloned().collect()
+    }
+
+    /// One of those, by id or another name.
+    pub(crate) async fn unloaded_model(&self, name: &str) -> Option<Model> {
+        let has_name = |known: &Model| known.id == name || known.aliases.iter().any(|alias| alias == name);
+        self.unloaded_models().await.into_iter().find(has_name)
     }
 
     /// What the control API reaches.

@@ -32,6 +32,8 @@ mod listing;
 mod load;
 #[path = "server/ollama.rs"]
 mod ollama;
+#[path = "server/pace.rs"]
+mod pace;
 #[path = "server/prefixes.rs"]
 mod prefixes;
 #[path = "server/responses.rs"]

@@ -140,6 +140,59 @@ export interface Calls {
   requests: RunningCall[];
 }
 
+/** A tool that was called. */
+export interface ChatCall {
+  /** Names it. */
+  id: string;
+  /** The tool. */
+  name: string;
+  /** Its arguments, as the model wrote them. */
+  args: string;
+}
+
+/** How fast an answer came. */
+export interface ChatFigures {
+  /** Time to the first token. */
+  ttft_ms: number;
+  /** Decode throughput; `null` for an answer too short to tell. */
+  tokens_per_second: number | null;
+  /** Tokens of the answer. */
+  n_output: number;
+  /** Tokens of the prompt. */
+  n_prompt: number;
+  /** Those of them that were kept from before. */
+  n_cached: number;
+}
+
+/** What one side said. */
+export interface ChatMessage {
+  /** Names it in its conversation. */
+  id: string;
+  /** Who said it. */
+  role: ChatRole;
+  /** The text. */
+  text: string;
+  /** What a model thought before. */
+  reasoning: string;
+  /** Tools that it called. */
+  tools: ChatCall[];
+  /** Pictures, as `data:` URLs. */
+  images: string[];
+  /** The model that answered. */
+  model: string | null;
+  /** How fast. */
+  figures: ChatFigures | null;
+  /** Why it ended, as the wire says, or `stopped` by the person. */
+  finish: string | null;
+  /** What went wrong. */
+  error: string | null;
+  /** What the server did besides. */
+  notice: string | null;
+}
+
+/** Who said something. */
+export type ChatRole = "user" | "assistant";
+
 /** A file that is written for a client. */
 export interface ClientFile {
   /** Where. */
@@ -216,8 +269,58 @@ export interface CloudSettings {
   model: string | null;
   /** Tokens to compute from which on a prompt goes there. */
   threshold_tokens: number;
-  /** Where its key is read from: `env` (`TOKBAR_CLOUD_KEY`), `file` (`cloud.key` of the settings' folder) or `none`. */
-  key_from: "env" | "file" | "none";
+  /** Where its key is read from: `env` (`TOKBAR_CLOUD_KEY`), `file` (`cloud.key` of the settings' folder), `keychain` (this user's secret `cloud`) or `none`. */
+  key_from: "env" | "file" | "keychain" | "none";
+}
+
+/** A conversation, whole. */
+export interface Conversation {
+  /** Names it: letters, digits, `-` and `_`, up to 64. */
+  id: string;
+  /** Up to 1000 characters. */
+  title: string;
+  /** The model that answers next. */
+  model: string | null;
+  /** What the model is told before. */
+  instructions: string;
+  /** How freely it answers; `null` as the model has it. */
+  temperature: number | null;
+  /** When it began, in milliseconds since 1970. */
+  created_ms: number;
+  /** When it last changed. */
+  updated_ms: number;
+  /** What was said. */
+  messages: ChatMessage[];
+}
+
+/** What a list shows of a conversation. */
+export interface ConversationEntry {
+  /** Names it. */
+  id: string;
+  /** Its title. */
+  title: string;
+  /** When it last changed, in milliseconds since 1970. */
+  updated_ms: number;
+  /** How many messages it has. */
+  n_messages: number;
+}
+
+/** Conversations that were asked for. */
+export interface ConversationList {
+  /** The newest first. */
+  conversations: ConversationEntry[];
+  /** How many there are in all. */
+  n_kept: number;
+  /** What became of a file that was damaged, and where it lies. */
+  note: string | null;
+}
+
+/** A word on a call. */
+export interface Decision {
+  /** Which call. */
+  id: number;
+  /** The word. */
+  word: Word;
 }
 
 /** A model to remove. */
@@ -359,6 +462,14 @@ export interface Fit {
 export interface ForContext {
   /** Tokens of context that a model must have room for; 8192 by default. */
   context?: number | null;
+}
+
+/** Which conversations. */
+export interface ForConversations {
+  /** Words that must all stand in it, in any case. */
+  q?: string;
+  /** Most of them. */
+  limit?: number;
 }
 
 /** A run as a file. */
@@ -574,6 +685,8 @@ export interface Machine {
 export interface McpSettings {
   /** The file that lists their servers. */
   config: string | null;
+  /** Tools that may be called without asking, such as `files__read` or `files__*`. */
+  allow: string[];
 }
 
 /** Who holds the memory, in bytes. */
@@ -1003,6 +1116,24 @@ export interface Status {
   last_act: Act | null;
 }
 
+/** What there is, and what waits. */
+export interface ToolCensus {
+  /** Where tools come from. */
+  sources: ToolSource[];
+  /** Calls that wait for a word, the oldest first. */
+  waiting: WaitingCall[];
+}
+
+/** Where tools come from. */
+export interface ToolSource {
+  /** Its name. */
+  name: string;
+  /** Its tools; `null` before it was first asked. */
+  tools: string[] | null;
+  /** What went wrong with it last. */
+  trouble: string | null;
+}
+
 /** A download or an import. */
 export interface Transfer {
   /** Names it. */
@@ -1050,6 +1181,19 @@ export interface UnloadBody {
 /** Whether a model fits. */
 export type Verdict = "fits" | "tight" | "too_big";
 
+/** A call that waits for a word. */
+export interface WaitingCall {
+  /** Names it. */
+  id: number;
+  /** The tool. */
+  tool: string;
+  /** Its arguments. */
+  arguments: unknown;
+}
+
+/** A person's word on a call. */
+export type Word = "once" | "always" | "never";
+
 /** What a call takes and gives, by its method and path. */
 export interface Routes {
   "GET /control/v1/status": { query: null; body: null; answer: Status };
@@ -1088,6 +1232,12 @@ export interface Routes {
   "POST /control/v1/clients/apply": { query: null; body: ApplyBody; answer: ClientPlan };
   "POST /control/v1/clients/remove": { query: null; body: OfClient; answer: ClientPlan };
   "POST /control/v1/clients/test": { query: null; body: OfClient; answer: ClientTest };
+  "GET /control/v1/conversations": { query: { q?: string; limit?: number }; body: null; answer: ConversationList };
+  "GET /control/v1/conversations/{id}": { query: null; body: null; answer: Conversation };
+  "PUT /control/v1/conversations/{id}": { query: null; body: Conversation; answer: Done };
+  "DELETE /control/v1/conversations/{id}": { query: null; body: null; answer: Done };
+  "GET /control/v1/tools": { query: null; body: null; answer: ToolCensus };
+  "POST /control/v1/tools/decide": { query: null; body: Decision; answer: Done };
   "GET /control/v1/bench": { query: null; body: null; answer: BenchInfo };
   "POST /control/v1/bench/run": { query: null; body: BenchBody; answer: BenchRun };
   "POST /control/v1/bench/cancel": { query: null; body: OfId; answer: BenchRun };

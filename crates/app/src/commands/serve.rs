@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use tokbar_server::control::{Parts, Site};
+use tokbar_server::control::Site;
 use tokbar_server::{DEFAULT_NAME, HostAddresses, Key, KeyScope, Keys, Models, ServerOptions, ServerState};
 
 use crate::cli::{KeepArgs, ServeArgs};
@@ -18,7 +18,7 @@ use crate::lifecycle::mark::{Mark, Running};
 use crate::lifecycle::{self, Keeper, KeeperOptions, Loaded, Recipe, Watch, load_watched};
 use crate::parts::{self, Basis};
 use crate::port::{self, Bound};
-use crate::{control, key_file, mcp, say, wiring};
+use crate::{control, key_file, mcp, say, settings, wiring};
 
 /// Longest other name of a model.
 const N_NAME_MAX: usize = 128;
@@ -29,7 +29,7 @@ pub fn run(args: &ServeArgs) -> Result<()> {
     let keys = keys(args)?;
     check_exposure(args, keys.is_some())?;
     check_names(args)?;
-    let toolbox = mcp::toolbox(&args.mcp)?;
+    let toolbox = mcp::toolbox(&args.mcp, &settings::read().unwrap_or_default().mcp)?;
     let Bound { listener, note } = port::bind(args.host, args.port)?;
     if let Some(note) = note {
         tell(note);
@@ -47,10 +47,10 @@ pub fn run(args: &ServeArgs) -> Result<()> {
         own_keys: keys_of_command(args)?,
         cache_dir: args.kv.dir.clone(),
         cloud: Cloud::new(&args.cloud)?,
+        toolbox,
         ending: ending.clone(),
     };
-    let parts = Parts { toolbox, ..parts::parts(basis) };
-    let state = ServerState::new(models.clone(), options(args, keys.clone(), &launch)).with_parts(parts);
+    let state = ServerState::new(models.clone(), options(args, keys.clone(), &launch)).with_parts(parts::parts(basis));
     let mut keeper = None;
     let served = wiring::block_on(async {
         listener.set_nonblocking(true).context("the socket cannot be made async")?;

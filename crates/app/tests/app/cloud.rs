@@ -129,6 +129,21 @@ fn models_that_are_not_loaded_are_listed_with_their_context() {
     assert_eq!((&listed["format"], &listed["family"]), (&json!("safetensors"), &json!("llama")), "{listed}");
     assert!(listed["memory_bytes"].as_u64().is_some_and(|n| n > 0), "{listed}");
     assert!(listed["capabilities"].as_array().is_some_and(|all| all.contains(&json!("chat"))), "{listed}");
+    let name = listed["id"].as_str().expect("a name");
+    let ask = |head: &str, body: &str| {
+        let head = format!("{head}\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n");
+        self::body(&raw(&server, format!("{head}Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes()))
+    };
+    assert_eq!(ask(&format!("GET /v1/models/{name} HTTP/1.1"), "")["state"], "available");
+    let anthropic = ask("GET /v1/models HTTP/1.1\r\nanthropic-version: 2023-06-01", "");
+    assert_eq!((&anthropic["data"][0]["id"], &anthropic["data"][0]["max_input_tokens"]), (&json!(name), &json!(2048)));
+    let one = ask(&format!("GET /v1/models/{name} HTTP/1.1\r\nanthropic-version: 2023-06-01"), "");
+    assert_eq!((&one["type"], &one["id"], &anthropic["first_id"]), (&json!("model"), &json!(name), &json!(name)));
+    let tags = ask("GET /api/tags HTTP/1.1", "");
+    assert_eq!((&tags["models"][0]["model"], &tags["models"][0]["details"]["family"]), (&json!(name), &json!("llama")));
+    let shown = ask("POST /api/show HTTP/1.1", &json!({"model": format!("{name}:latest")}).to_string());
+    assert_eq!(shown["model_info"]["llama.context_length"], 2048, "{shown}");
+    assert_eq!(ask("GET /api/ps HTTP/1.1", ""), json!({"models": []}), "a list loads nothing");
     let mut call = chat("a", 3);
     call["model"] = listed["id"].clone();
     let (status, answer) = crate::http::post(&server, "/chat/completions", &call);

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::http::raw;
+use crate::http::{managed, raw};
 use crate::testbed::Server;
 use crate::tiny::tiny_model;
 
@@ -83,4 +83,55 @@ fn a_model_calls_tools_of_a_process_and_of_a_server() {
     let refused = ask(&server, "gone");
     let said = refused["error"]["message"].as_str().unwrap_or_default();
     assert!(said.contains("gone") && said.contains("cannot be started"), "{refused}");
+}
+
+/// Runs a command against a server, and gives what it said.
+fn tell(server: &Server, args: &[&str]) -> (bool, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tokbar"));
+    command.args(args).args(["--server", server.address(), "--api-key", &server.token]);
+    let output = command.output().expect("tokbar starts");
+    let said = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8_lossy(&said).into_owned())
+}
+
+#[test]
+fn a_person_lets_calls_of_the_settings_tools_run_or_not() {
+    let (model, dir) = (tiny_model(), tempfile::tempdir().expect("a folder"));
+    let log = dir.path().join("calls");
+    let (config, settings) = (dir.path().join("mcp.json"), dir.path().join("config"));
+    let servers = json!({ "here": { "command": "python3", "args": [script(), log] } });
+    fs::write(&config, json!({ "mcpServers": servers }).to_string()).expect("a file");
+    fs::create_dir(&settings).expect("a folder");
+    fs::write(settings.join("settings.json"), json!({ "mcp": { "config": config } }).to_string()).expect("a file");
+    let server = Server::start_in(&settings, model.path(), &["--no-safe-mode"], Stdio::inherit());
+    let (_, nothing) = tell(&server, &["tools", "deny", "7"]);
+    assert!(nothing.contains("no call 7 waits"), "{nothing}");
+    for (word, runs) in [(["tools", "deny"], false), (["tools", "allow"], true)] {
+        std::thread::scope(|scope| {
+            let asking = scope.spawn(|| ask(&server, "here"));
+            let waiting = || managed(&server, "/tools")["waiting"][0].clone();
+            let call = std::iter::repeat_with(waiting).take(100_000).find(|call| call.is_object()).expect("it waits");
+            assert_eq!((&call["tool"], &call["arguments"]), (&json!("here__look"), &json!({ "at": "sea" })));
+            let (_, list) = tell(&server, &["tools"]);
+            assert!(list.contains("here: look") && list.contains(r#"here__look {"at":"sea"}"#), "{list}");
+            let id = call["id"].to_string();
+            let (is_done, said) = tell(&server, &[word[0], word[1], &id]);
+            assert!(is_done && said.contains("here__look"), "{said}");
+            let answer = asking.join().expect("no panic");
+            assert!(answer["choices"][0]["message"]["content"].is_string(), "{answer}");
+        });
+        assert_eq!(log.exists(), runs, "{word:?}");
+    }
+}
+
+#[test]
+fn settings_that_name_a_broken_file_are_told_and_stop_nothing() {
+    let (model, settings) = (tiny_model(), tempfile::tempdir().expect("a folder"));
+    fs::write(settings.path().join("settings.json"), json!({ "mcp": { "config": "/no/such.json" } }).to_string())
+        .expect("a file");
+    let server = Server::start_in(settings.path(), model.path(), &["--no-safe-mode"], Stdio::inherit());
+    let refused = ask(&server, "here");
+    let said = refused["error"]["message"].as_str().unwrap_or_default();
+    assert!(said.contains("/no/such.json cannot be used"), "{refused}");
+    assert!(managed(&server, "/tools")["sources"][0]["trouble"].is_string());
 }

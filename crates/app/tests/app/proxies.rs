@@ -1,12 +1,15 @@
-//! Downloads go through the proxies that the environment names.
+//! Downloads, and calls that go to the cloud, take the proxies that the environment names.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+use crate::http::{chat, raw};
 use crate::repository::ID;
 use crate::shelf::{User, hub};
+use crate::testbed::Server;
+use crate::tiny::tiny_model;
 
 /// A proxy that leads every host to the Hub of the test, and remembers what it was asked.
 struct Proxy {
@@ -97,4 +100,34 @@ fn a_proxy_that_refuses_is_named_among_what_to_check() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success() && said.contains("HTTPS_PROXY"), "{said}");
     assert!(proxy.asked.lock().expect("no panic").iter().any(|line| line.starts_with("CONNECT hub.example:443")));
+}
+
+#[test]
+fn long_prompts_reach_the_cloud_through_the_proxy() {
+    let (hub, model) = (hub(), tiny_model());
+    let cloud = Server::start_with(model.path(), &["--allow-host", "cloud.example", "--name", "big"]);
+    let proxy = Proxy::to(cloud.address().replace("localhost", "127.0.0.1").parse().expect("an address"));
+    let user = User::new(&hub);
+    let path = model.path().to_str().expect("a UTF-8 path").to_owned();
+    let routed = |no_proxy: &str| {
+        let mut serve = user.command(&["serve", &path]);
+        serve.env("HTTP_PROXY", format!("http://{}", proxy.address)).env("NO_PROXY", no_proxy);
+        for name in ["http_proxy", "https_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy", "no_proxy"] {
+            serve.env_remove(name);
+        }
+        let to = ["--cloud-url", "http://cloud.example/v1", "--cloud-model", "big", "--cloud-threshold", "60"];
+        let server = Server::spawn(serve, &[&["--no-safe-mode"][..], &to].concat());
+        let body = chat(&"word ".repeat(100), 4).to_string();
+        let head = "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+        let call = format!("{head}Content-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len());
+        raw(&server, call.as_bytes())
+    };
+    let there = routed("");
+    assert!(there.contains("x-tokbar-routed: cloud big"), "{there}");
+    let asked = proxy.asked.lock().expect("no panic").clone();
+    assert_eq!(asked, ["CONNECT cloud.example:80 HTTP/1.1"]);
+    // No machine has that name: the call stays here.
+    let here = routed("example");
+    assert!(here.starts_with("HTTP/1.1 200") && here.contains("it cannot be reached"), "{here}");
+    assert_eq!(proxy.asked.lock().expect("no panic").len(), 1);
 }

@@ -1,6 +1,7 @@
 //! What a test sees of a fake backend that another thread owns, and how it holds it still.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 /// What a fake backend holds and has seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,6 +36,8 @@ pub struct Seen {
     pub n_collects: usize,
     /// Calls of `collect` that were let through so far; a held one is not.
     pub n_collected: usize,
+    /// When the newest of them was.
+    pub collected_at: Option<Instant>,
     /// Calls of `keep` so far.
     pub n_keeps: usize,
     /// Calls of `snapshot` so far.
@@ -91,7 +94,10 @@ impl Probe {
     /// Waits while held.
     pub(super) fn pass(&self) {
         let wait = self.changed.wait_while(self.lock(), |seen| seen.is_held);
-        wait.unwrap_or_else(PoisonError::into_inner).n_collected += 1;
+        let mut seen = wait.unwrap_or_else(PoisonError::into_inner);
+        seen.n_collected += 1;
+        seen.collected_at = Some(Instant::now());
+        drop(seen);
         self.changed.notify_all();
     }
 

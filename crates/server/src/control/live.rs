@@ -1,5 +1,6 @@
 //! `/control/v1/live`: what goes on, once a second, computed only while somebody looks.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -19,7 +20,7 @@ use super::requests::RunningCall;
 use super::status::State;
 use super::transfers::{Transfer, TransferState};
 use crate::lifecycle::{Act, Census, Level, PressureChange, Resident};
-use crate::{ApiError, ServerState, sse, stream as frames};
+use crate::{ApiError, ServedModel, ServerState, sse, stream as frames};
 
 const EVERY_MS: u64 = 1000;
 const EVERY_MS_RANGE: (u64, u64) = (250, 60_000);
@@ -229,7 +230,7 @@ impl Live {
             },
             cache: CacheUse::of(&all),
             drafts: DraftUse::of(&all),
-            memory: Memory::of(&census, &all),
+            memory: Memory { kv: KvUse::of(&all, &models), ..Memory::of(&census, &all) },
             requests: server.running.list(prefill_tps),
             transfers: running_transfers(server),
             models: census.models,
@@ -277,13 +278,26 @@ impl DraftUse {
     }
 }
 
+/// What positions take, over all models.
+fn kv_bytes(all: &[(Stats, usize)], count: fn(&Stats) -> usize) -> u64 {
+    all.iter().map(|(stats, n_bytes)| (count(stats) as u64).saturating_mul(*n_bytes as u64)).sum()
+}
+
+impl KvUse {
+    fn of(all: &[(Stats, usize)], models: &[Arc<ServedModel>]) -> Self {
+        let budgets: Option<Vec<usize>> = models.iter().map(|model| model.engine.kv_budget_bytes()).collect();
+        Self {
+            n_tokens: all.iter().map(|(stats, _)| stats.n_kv_tokens).sum(),
+            n_bytes: kv_bytes(all, |stats| stats.n_kv_tokens),
+            n_budget_bytes: budgets.filter(|all| !all.is_empty()).map(|all| all.iter().map(|n| *n as u64).sum()),
+        }
+    }
+}
+
 impl Memory {
     fn of(census: &Census, all: &[(Stats, usize)]) -> Self {
-        let kv = |count: fn(&Stats) -> usize| {
-            all.iter().map(|(stats, n_bytes)| (count(stats) as u64).saturating_mul(*n_bytes as u64)).sum::<u64>()
-        };
         let tokbar_bytes = census.footprint_bytes;
-        let cache_bytes = kv(|stats| stats.n_kept_tokens).min(tokbar_bytes);
+        let cache_bytes = kv_bytes(all, |stats| stats.n_kept_tokens).min(tokbar_bytes);
         let used = census.total_bytes.saturating_sub(census.free_bytes);
         Self {
             total_bytes: census.total_bytes,
@@ -292,11 +306,7 @@ impl Memory {
             free_bytes: census.free_bytes,
             model_bytes: tokbar_bytes - cache_bytes,
             cache_bytes,
-            kv: KvUse {
-                n_tokens: all.iter().map(|(stats, _)| stats.n_kv_tokens).sum(),
-                n_bytes: kv(|stats| stats.n_kv_tokens),
-                n_budget_bytes: None,
-            },
+            kv: KvUse::default(),
             pressure: census.pressure,
             pressure_history: census.pressure_history.clone(),
         }

@@ -17,7 +17,7 @@ pub type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
 /// Where a call can be made, and what goes in and out.
 pub struct Endpoint {
-    /// `get`, `post` or `patch`.
+    /// `get`, `post`, `put`, `patch` or `delete`.
     pub method: &'static str,
     /// The path.
     pub path: &'static str,
@@ -114,6 +114,9 @@ fn operation(endpoint: &Endpoint, read: &mut SchemaGenerator, written: &mut Sche
     });
     if let Some(query) = endpoint.query {
         operation["parameters"] = parameters(query, read);
+    }
+    if endpoint.path.contains("{id}") {
+        operation["parameters"] = vendors::of_id();
     }
     if let Some(body) = endpoint.body {
         let schema = body(read).to_value();

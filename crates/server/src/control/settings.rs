@@ -208,8 +208,9 @@ pub struct CloudSettings {
     pub model: Option<String>,
     /// Tokens to compute from which on a prompt goes there.
     pub threshold_tokens: u64,
-    /// Where its key is read from: `env` (`TOKBAR_CLOUD_KEY`), `file` (`cloud.key` of the settings' folder) or `none`.
-    #[schemars(extend("enum" = ["env", "file", "none"]))]
+    /// Where its key is read from: `env` (`TOKBAR_CLOUD_KEY`), `file` (`cloud.key` of the settings' folder), `keychain` (this
+    /// user's secret `cloud`) or `none`.
+    #[schemars(extend("enum" = ["env", "file", "keychain", "none"]))]
     pub key_from: String,
 }
 
@@ -245,6 +246,8 @@ pub enum CloudDialect {
 pub struct McpSettings {
     /// The file that lists their servers.
     pub config: Option<String>,
+    /// Tools that may be called without asking, such as `files__read` or `files__*`.
+    pub allow: Vec<String>,
 }
 
 /// The routes.

@@ -78,11 +78,11 @@ pub struct WaitingCall {
 /// A word on a call.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Decision {
+pub struct Decision {
     /// Which call.
-    id: u64,
+    pub id: u64,
     /// The word.
-    word: Word,
+    pub word: Word,
 }
 
 /// The routes.

@@ -85,7 +85,8 @@ fn route(text: &mut String, (method, path): (&str, &str), operation: &Value) {
         schema => kind(schema),
     };
     let mut query: Vec<String> = Vec::new();
-    for parameter in operation["parameters"].as_array().into_iter().flatten() {
+    let parameters = operation["parameters"].as_array().into_iter().flatten();
+    for parameter in parameters.filter(|parameter| parameter["in"] == "query") {
         let mark = if parameter["required"] == true { "" } else { "?" };
         query.push(format!("{}{mark}: {}", parameter["name"].as_str().unwrap(), kind(&parameter["schema"])));
     }

@@ -87,6 +87,17 @@ fn calls_that_run_are_listed_and_can_be_cancelled() {
 }
 
 #[test]
+fn the_budget_of_kv_is_told_where_there_is_one() {
+    let budget = |server: &TestServer| server.manage_get("/live/now").ok()["memory"]["kv"]["n_budget_bytes"].clone();
+    let engine = tokbar_engine::EngineOptions { kv_budget_bytes: Some(1 << 20), ..Default::default() };
+    let server = TestServer::start(Setup { engine, ..Setup::default() });
+    assert_eq!(budget(&server), 1 << 20);
+    drop(server.models.replace(Vec::new()));
+    assert_eq!(budget(&server), Value::Null);
+    assert_eq!(budget(&TestServer::hashing()), Value::Null, "a device that does not say what it has");
+}
+
+#[test]
 fn a_call_that_waits_is_cancelled_with_a_plain_answer() {
     let server = TestServer::start(Setup::roomy());
     server.probe.hold();

@@ -93,22 +93,22 @@ fn what_grows_too_long_is_led_to_its_end_and_told() {
     let cases = [
         (
             "/v1/chat/completions",
-            json!({ "messages": messages, "max_tokens": n_max, "response_format": chat_format }),
+            json!({ "messages": messages, "max_tokens": n_max, "temperature": 0, "response_format": chat_format }),
             ("/choices/0/message/content", "/choices/0/finish_reason", "length"),
         ),
         (
             "/v1/messages",
-            json!({ "messages": messages, "max_tokens": n_max, "output_config": { "format": format } }),
+            json!({ "messages": messages, "max_tokens": n_max, "temperature": 0, "output_config": { "format": format } }),
             ("/content/0/text", "/stop_reason", "max_tokens"),
         ),
         (
             "/v1/responses",
-            json!({ "input": "hi", "max_output_tokens": n_max, "text": { "format": format } }),
+            json!({ "input": "hi", "max_output_tokens": n_max, "temperature": 0, "text": { "format": format } }),
             ("/output/0/content/0/text", "/status", "incomplete"),
         ),
         (
             "/api/chat",
-            json!({ "model": "tiny", "messages": messages, "stream": false, "format": schema, "options": { "num_predict": n_max } }),
+            json!({ "model": "tiny", "messages": messages, "stream": false, "format": schema, "options": { "num_predict": n_max, "temperature": 0 } }),
             ("/message/content", "/done_reason", "length"),
         ),
     ];

@@ -8,6 +8,7 @@ use super::{Endpoint, SchemaOf, of};
 use crate::control::ask::{Done, OfModel};
 use crate::control::bench::{BenchBody, BenchInfo, BenchRun, ForExport};
 use crate::control::clients::{ApplyBody, ClientList, ClientPlan, ClientTest, OfClient};
+use crate::control::conversations::{Conversation, ConversationList, ForConversations};
 use crate::control::key_ring::{KeyBody, KeyList, KeyNameBody, NewKey};
 use crate::control::live::{ForPeriod, Live};
 use crate::control::logs::{ForLines, LogLine};
@@ -16,6 +17,7 @@ use crate::control::requests::Calls;
 use crate::control::settings::SettingsAnswer;
 use crate::control::shelf::{Found, ModelDetail, ModelSettings, Places, Removal, Removed, Shelf};
 use crate::control::status::Status;
+use crate::control::tools::{Decision, ToolCensus};
 use crate::control::transfers::{DownloadBody, ImportBody, OfId, Transfer, TransferList};
 use crate::control::upkeep::{DiskCache, Findings, Nothing};
 
@@ -33,6 +35,14 @@ const fn post(path: &'static str, about: &'static str, body: SchemaOf, answer: s
 
 const fn patch(path: &'static str, about: &'static str, body: SchemaOf, answer: super::Answer) -> Endpoint {
     Endpoint { method: "patch", path, about, query: None, body: Some(body), answer }
+}
+
+const fn put(path: &'static str, about: &'static str, body: SchemaOf, answer: super::Answer) -> Endpoint {
+    Endpoint { method: "put", path, about, query: None, body: Some(body), answer }
+}
+
+const fn delete(path: &'static str, about: &'static str, answer: super::Answer) -> Endpoint {
+    Endpoint { method: "delete", path, about, query: None, body: None, answer }
 }
 
 /// Some of the settings, by section.
@@ -81,6 +91,12 @@ pub const ENDPOINTS: &[Endpoint] = &[
     post("/control/v1/clients/apply", "Sets a client up.", of::<ApplyBody>, Json(of::<ClientPlan>)),
     post("/control/v1/clients/remove", "Takes back what was set up.", of::<OfClient>, Json(of::<ClientPlan>)),
     post("/control/v1/clients/test", "Makes a call as a client would.", of::<OfClient>, Json(of::<ClientTest>)),
+    ask("/control/v1/conversations", "What was talked about, by its words.", of::<ForConversations>, Json(of::<ConversationList>)),
+    get("/control/v1/conversations/{id}", "A conversation, whole.", Json(of::<Conversation>)),
+    put("/control/v1/conversations/{id}", "Keeps a conversation, in place of what had its id.", of::<Conversation>, Json(of::<Done>)),
+    delete("/control/v1/conversations/{id}", "Forgets a conversation.", Json(of::<Done>)),
+    get("/control/v1/tools", "Tools that the server calls for models, and calls that wait for a word.", Json(of::<ToolCensus>)),
+    post("/control/v1/tools/decide", "A person's word on a call that waits.", of::<Decision>, Json(of::<Done>)),
     get("/control/v1/bench", "What can be measured, and what was.", Json(of::<BenchInfo>)),
     post("/control/v1/bench/run", "Begins a measurement.", of::<BenchBody>, Json(of::<BenchRun>)),
     post("/control/v1/bench/cancel", "Ends a measurement early.", of::<OfId>, Json(of::<BenchRun>)),

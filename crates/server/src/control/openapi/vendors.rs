@@ -52,7 +52,7 @@ impl Call {
             "responses": { "200": { "description": "Done." }, "default": refusal() },
         });
         if self.path.contains("{id}") {
-            operation["parameters"] = json!([{ "name": "id", "in": "path", "required": true, "schema": { "type": "string", "minLength": 1 } }]);
+            operation["parameters"] = of_id();
         }
         if !self.body.is_empty() {
             operation["requestBody"] =
@@ -76,6 +76,11 @@ impl Call {
         // The table's own text, which a test reads.
         serde_json::from_str(&text).expect("the table holds JSON")
     }
+}
+
+/// The parameter of a path with an id in it.
+pub fn of_id() -> Value {
+    json!([{ "name": "id", "in": "path", "required": true, "schema": { "type": "string", "minLength": 1 } }])
 }
 
 /// How every call is refused; a dialect may write it in its vendor's shape.

@@ -8,17 +8,21 @@ use serde_json::{Map, Value, json};
 use super::error::Failure;
 use super::options;
 use crate::body::read_body;
+use crate::control::Model;
 use crate::fields::Fields;
-use crate::{ServedModel, ServerState};
+use crate::{ServedModel, ServerState, hash};
 
 /// The version of Ollama's API that is spoken here: clients turn away from servers that seem too old.
 const API_VERSION: &str = "0.13.5";
 /// A loaded model does not expire.
 const EXPIRY: &str = "2300-01-01T00:00:00Z";
+/// Stands for a time that is not known.
+const EPOCH: &str = "1970-01-01T00:00:00Z";
 
-/// All served models.
+/// All served models, then those that a call may name to have them loaded.
 pub async fn tags(State(state): State<ServerState>) -> Response {
-    let models: Vec<Value> = state.models.all().iter().map(|model| entry(model)).collect();
+    let mut models: Vec<Value> = state.models.all().iter().map(|model| entry(model)).collect();
+    models.extend(state.unloaded_models().await.iter().map(unloaded));
     Json(json!({ "models": models })).into_response()
 }
 
@@ -38,7 +42,18 @@ pub async fn running(State(state): State<ServerState>) -> Response {
 /// One model in detail.
 pub async fn show(State(state): State<ServerState>, request: Request) -> Result<Response, Failure> {
     let mut fields = Fields::new("", read_body(&state, request).await?)?;
-    let model = options::model(&state, &mut fields)?;
+    let name = options::name(&mut fields)?;
+    let model = match options::find(&state, &name) {
+        Ok(model) => model,
+        Err(error) => {
+            let known = state.unloaded_model(&name).await;
+            let known = match (known, options::bare(&name)) {
+                (None, Some(bare)) => state.unloaded_model(bare).await,
+                (known, _) => known,
+            };
+            return Ok(Json(shown_unloaded(&known.ok_or(error)?)).into_response());
+        }
+    };
     let family = model.about.family.clone();
     let mut info = Map::new();
     info.insert("general.architecture".to_owned(), json!(family));
@@ -59,6 +74,31 @@ pub async fn show(State(state): State<ServerState>, request: Request) -> Result<
     Ok(Json(shown).into_response())
 }
 
+/// What is known of a model that is not in memory.
+fn shown_unloaded(model: &Model) -> Value {
+    let family = model.family.clone().unwrap_or_default();
+    let mut info = Map::new();
+    info.insert("general.architecture".to_owned(), json!(family));
+    info.insert("general.basename".to_owned(), json!(model.id));
+    if let Some(n) = model.n_params {
+        info.insert("general.parameter_count".to_owned(), json!(n));
+    }
+    if let Some(n) = model.n_context {
+        info.insert(format!("{family}.context_length"), json!(n));
+    }
+    let own = model.capabilities.iter().map(String::as_str);
+    let capabilities: Vec<&str> = std::iter::once("completion").chain(own).collect();
+    json!({
+        "modelfile": format!("FROM {}\n", model.id),
+        "parameters": "",
+        "template": "",
+        "details": details_unloaded(model),
+        "model_info": info,
+        "capabilities": capabilities,
+        "modified_at": EPOCH,
+    })
+}
+
 /// The version of the API, not of this server.
 pub async fn version() -> Response {
     Json(json!({ "version": API_VERSION })).into_response()
@@ -72,6 +112,31 @@ fn entry(model: &ServedModel) -> Value {
         "size": model.about.n_bytes,
         "digest": model.digest(),
         "details": details(model),
+    })
+}
+
+/// A model that is on this machine and not in memory. Its digest tells it apart by where it lies.
+fn unloaded(model: &Model) -> Value {
+    let place = model.disk.path.as_deref().unwrap_or_default();
+    json!({
+        "name": model.id,
+        "model": model.id,
+        "modified_at": EPOCH,
+        "size": model.size_bytes.unwrap_or(model.disk.n_bytes),
+        "digest": hash::hex(format!("{} {place}", model.id).as_bytes()),
+        "details": details_unloaded(model),
+    })
+}
+
+fn details_unloaded(model: &Model) -> Value {
+    let family = model.family.clone().unwrap_or_default();
+    json!({
+        "parent_model": "",
+        "format": model.disk.form,
+        "family": family,
+        "families": [family],
+        "parameter_size": model.n_params.map(size).unwrap_or_default(),
+        "quantization_level": model.quantization.clone().unwrap_or_default(),
     })
 }
 

@@ -34,14 +34,34 @@ pub struct Options {
 /// # Errors
 /// When the field is absent or no model has that name.
 pub fn model(state: &ServerState, fields: &mut Fields) -> Result<Arc<ServedModel>, ApiError> {
-    let name = match fields.string("model")? {
-        Some(name) => name,
-        None => fields.required_string("name").map_err(|_| ApiError::invalid("model", "is required"))?,
-    };
-    state.models.find(Some(&name)).or_else(|error| match name.strip_suffix(TAG) {
+    find(state, &name(fields)?)
+}
+
+/// The name alone.
+///
+/// # Errors
+/// When it is absent.
+pub fn name(fields: &mut Fields) -> Result<String, ApiError> {
+    match fields.string("model")? {
+        Some(name) => Ok(name),
+        None => fields.required_string("name").map_err(|_| ApiError::invalid("model", "is required")),
+    }
+}
+
+/// The model of that name.
+///
+/// # Errors
+/// When there is none.
+pub fn find(state: &ServerState, name: &str) -> Result<Arc<ServedModel>, ApiError> {
+    state.models.find(Some(name)).or_else(|error| match bare(name) {
         Some(bare) => state.models.find(Some(bare)).map_err(|_| error),
         None => Err(error),
     })
+}
+
+/// A name without the tag that Ollama's clients add.
+pub fn bare(name: &str) -> Option<&str> {
+    name.strip_suffix(TAG)
 }
 
 /// # Errors

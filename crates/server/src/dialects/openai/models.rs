@@ -10,12 +10,8 @@ use crate::{ServedModel, ServerState};
 
 /// All served models, then those that a call may name to have them loaded.
 pub async fn list(state: &ServerState) -> Response {
-    let served = state.models.all();
-    let is_served =
-        |known: &Model| served.iter().any(|model| model.id == known.id || model.aliases.contains(&known.id));
-    let known = state.known_models().await;
-    let mut data: Vec<Value> = served.iter().map(|model| entry(model)).collect();
-    data.extend(known.iter().filter(|model| !is_served(model)).map(unloaded));
+    let mut data: Vec<Value> = state.models.all().iter().map(|model| entry(model)).collect();
+    data.extend(state.unloaded_models().await.iter().map(unloaded));
     Json(json!({ "object": "list", "data": data })).into_response()
 }
 
@@ -44,8 +40,12 @@ fn unloaded(model: &Model) -> Value {
 ///
 /// # Errors
 /// When there is none of that name.
-pub fn retrieve(state: &ServerState, id: &str) -> Result<Response, Failure> {
-    Ok(Json(entry(state.models.find(Some(id))?.as_ref())).into_response())
+pub async fn retrieve(state: &ServerState, id: &str) -> Result<Response, Failure> {
+    let found = match state.models.find(Some(id)) {
+        Ok(model) => entry(&model),
+        Err(error) => unloaded(&state.unloaded_model(id).await.ok_or(error)?),
+    };
+    Ok(Json(found).into_response())
 }
 
 /// OpenAI's four fields, then what clients look for to set themselves up: the context's length under its usual names,
