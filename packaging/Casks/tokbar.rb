@@ -26,10 +26,10 @@ cask "tokbar" do
   uninstall quit: "app.tokbar.Tokbar"
 
   zap trash: [
-    "~/Library/Application Support/app.tokbar.Tokbar",
+    "~/Library/Application Support/tokbar",
     "~/Library/Caches/app.tokbar.Tokbar",
+    "~/Library/Caches/tokbar",
     "~/Library/HTTPStorages/app.tokbar.Tokbar",
-    "~/Library/Logs/Tokbar",
     "~/Library/Preferences/app.tokbar.Tokbar.plist",
     "~/Library/Saved Application State/app.tokbar.Tokbar.savedState",
     "~/Library/WebKit/app.tokbar.Tokbar",

@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
-use tauri::{AppHandle, Runtime, State};
+use tauri::{AppHandle, Manager, Runtime, State};
 
 use crate::glue;
+use crate::glue::dock::Dock;
 use crate::glue::login_item::{LoginItem, State as LoginState};
-use crate::glue::sight::Sight;
+use crate::shell::Shell;
+use crate::updates::Updates;
 
 /// What the app is, for the window.
 #[derive(Debug, Serialize)]
@@ -20,8 +22,9 @@ pub struct About {
 
 /// What the app is.
 #[tauri::command]
-pub fn about(sight: State<'_, Sight>) -> About {
-    About { version: env!("CARGO_PKG_VERSION"), os: std::env::consts::OS, is_icon_seen: sight.is_seen() }
+pub fn about(dock: State<'_, Dock>) -> About {
+    let is_icon_seen = !dock.facts().is_icon_missed;
+    About { version: env!("CARGO_PKG_VERSION"), os: std::env::consts::OS, is_icon_seen }
 }
 
 /// Whether the app starts at login, as the system has it.
@@ -46,6 +49,23 @@ pub fn set_login_item(item: State<'_, Box<dyn LoginItem>>, on: bool) -> Result<b
 #[tauri::command]
 pub fn reveal(path: PathBuf) -> Result<(), String> {
     glue::reveal(&path).map_err(|error| tokbar_app::say::cause(&error))
+}
+
+/// Opens the system's settings where the icon is allowed into the menu bar.
+#[tauri::command]
+pub fn open_menu_bar_settings() -> Result<(), String> {
+    glue::open_menu_bar_settings().map_err(|error| tokbar_app::say::cause(&error))
+}
+
+/// Looks for an update, and says what came of it.
+#[tauri::command]
+pub async fn check_for_updates(app: AppHandle) -> String {
+    let looked = app.state::<Updates>().look();
+    // Whoever drops the order is busy with one before, of which the standing tells.
+    if looked.await.is_err() {
+        tracing::debug!("one look for updates at a time");
+    }
+    app.state::<Shell>().about_updates(&app.state::<Updates>().standing())
 }
 
 /// Ends the app.

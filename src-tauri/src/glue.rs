@@ -1,5 +1,7 @@
 //! What only an operating system can do, each behind a trait or a function with a twin for each system.
 
+pub mod ask;
+pub mod dock;
 pub mod login_item;
 pub mod notify;
 pub mod sight;
@@ -25,6 +27,27 @@ pub fn open_link(link: &str) {
 pub fn reveal(path: &Path) -> anyhow::Result<()> {
     anyhow::ensure!(path.exists(), "{} is not there any more", path.display());
     Ok(tauri_plugin_opener::reveal_item_in_dir(path)?)
+}
+
+/// Opens the system's settings where icons are allowed into the menu bar.
+///
+/// # Errors
+/// When this system has none.
+#[cfg(target_os = "macos")]
+pub fn open_menu_bar_settings() -> anyhow::Result<()> {
+    Ok(tauri_plugin_opener::open_url(
+        "x-apple.systempreferences:com.apple.ControlCenter-Settings.extension",
+        None::<&str>,
+    )?)
+}
+
+/// Opens the system's settings where icons are allowed into the menu bar.
+///
+/// # Errors
+/// When this system has none.
+#[cfg(not(target_os = "macos"))]
+pub fn open_menu_bar_settings() -> anyhow::Result<()> {
+    anyhow::bail!("this desktop has no such settings; add a panel that shows icons, such as AppIndicator for GNOME")
 }
 
 /// Puts text on the clipboard, where it stays while the app runs.

@@ -3,16 +3,11 @@
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-/// A wish is a short line.
-const N_BYTES_MAX: u64 = 512;
-/// A running app answers soon.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// What it answers.
-const DONE: &[u8] = b"done";
+use tokbar_app::knock::{self, DONE, N_BYTES_MAX, PATIENCE, knock};
+
 /// Tells the first app's own listener to end.
 const END: &str = "end";
 
@@ -39,11 +34,11 @@ pub struct First {
 /// When the folder cannot be written, or whoever holds the place does not answer.
 pub fn start(config: &Path, wish: &str) -> io::Result<Start> {
     fs::create_dir_all(config)?;
-    let path = config.join("desktop.sock");
+    let path = knock::place(config);
     let lock = File::options().write(true).create(true).truncate(false).open(config.join("desktop.lock"))?;
     match lock.try_lock() {
         Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return tell(&path, wish).map(|()| Start::Second),
+        Err(TryLockError::WouldBlock) => return knock(&path, wish).map(|()| Start::Second),
         Err(TryLockError::Error(error)) => return Err(error),
     }
     // Whoever left this behind holds no lock any more.
@@ -54,22 +49,12 @@ pub fn start(config: &Path, wish: &str) -> io::Result<Start> {
     Ok(Start::First(First { listener: UnixListener::bind(&path)?, path, _lock: lock }))
 }
 
-fn tell(path: &Path, wish: &str) -> io::Result<()> {
-    let mut stream = UnixStream::connect(path)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.write_all(wish.as_bytes())?;
-    stream.shutdown(std::net::Shutdown::Write)?;
-    let mut answer = Vec::new();
-    stream.take(N_BYTES_MAX).read_to_end(&mut answer)?;
-    if answer == DONE { Ok(()) } else { Err(io::Error::other("the app that runs does not answer")) }
-}
-
 impl First {
     /// What ends [`listen`](Self::listen).
     pub fn ender(&self) -> impl FnOnce() + Send + 'static {
         let path = self.path.clone();
         move || {
-            if let Err(error) = tell(&path, END) {
+            if let Err(error) = knock(&path, END) {
                 tracing::debug!(%error, "the listener for other starts ended by itself");
             }
         }

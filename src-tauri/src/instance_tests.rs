@@ -1,3 +1,4 @@
+use std::os::unix::net::UnixStream;
 use std::sync::mpsc;
 use std::thread;
 

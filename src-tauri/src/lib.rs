@@ -9,29 +9,36 @@ mod icon;
 mod instance;
 mod memo;
 mod menu;
+mod offered;
 mod phases;
 mod report;
 mod session;
 mod shell;
+mod tell;
 mod tray;
+mod updates;
 mod window;
 mod wiring;
 mod words;
 
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result};
 use tauri::{App, AppHandle, DragDropEvent, Manager, RunEvent, WindowEvent};
+use tokbar_app::update::Trial;
+use tokbar_app::wiring::Adopting;
 use tokbar_app::{config_dir, say};
 
 use crate::glue::login_item;
 use crate::instance::{First, Start};
 use crate::session::Session;
 use crate::shell::Shell;
+use crate::updates::{Answer, Begun, Step, Updates};
 use crate::wiring::Background;
-use crate::words::Language;
+use crate::words::{Language, fill};
 
 /// How the app was started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -82,6 +89,15 @@ pub fn run(options: &Options) -> ExitCode {
     }
 }
 
+/// A new version did not start: whether the one before is to come back.
+fn ask_for_previous(trial: &Trial) -> Answer {
+    let words = Language::of_system().words();
+    let title = fill(words.new_fails_title, &[&trial.to]);
+    let text = fill(words.new_fails_text, &[&trial.from]);
+    let go_back = fill(words.go_back, &[&trial.from]);
+    if glue::ask::ask(&title, &text, (&go_back, words.try_again)) { Answer::Previous } else { Answer::Again }
+}
+
 /// What runs besides the main thread; taken at the end.
 struct Running(Mutex<Option<Background>>);
 
@@ -92,39 +108,67 @@ fn try_run(options: &Options) -> Result<ExitCode> {
         Start::First(first) => first,
         Start::Second => return Ok(ExitCode::SUCCESS),
     };
+    let version = env!("CARGO_PKG_VERSION");
+    let begun = match updates::begin(&updates::place(&config), version, ask_for_previous)? {
+        Step::Go(begun) => begun,
+        Step::Run(program) => {
+            drop(first);
+            let error = Command::new(&program).args(std::env::args_os().skip(1)).exec();
+            return Err(error).with_context(|| format!("cannot start {}", program.display()));
+        }
+    };
+    // What the desktop starts has no variables of the shell's.
+    let adopting = tokbar_app::wiring::adopt_environment()?;
     let report = report::take(&config);
     report::watch(&config);
+    let seat = Seat { first, show: options.show, adopting, begun, updates: updates::place(&config) };
     let session = Arc::new(Session::start(config, options.pressure_from.clone(), report));
-    let show = options.show;
     let app = tauri::Builder::default()
         .manage(Arc::clone(&session))
         .manage(login_item::login_item())
-        .manage(glue::sight::Sight::default())
+        .manage(glue::dock::Dock::default())
         .invoke_handler(tauri::generate_handler![
             commands::about,
             commands::login_item,
             commands::set_login_item,
             commands::reveal,
+            commands::open_menu_bar_settings,
+            commands::check_for_updates,
             commands::quit,
         ])
         .on_menu_event(|app, event| app.state::<Shell>().clicked(app, event.id().as_ref()))
-        .setup(move |app| Ok(set_up(app, session, (first, show))?))
+        .plugin(tauri_plugin_updater::Builder::new().build())
+        .setup(move |app| Ok(set_up(app, session, seat)?))
         .build(tauri::generate_context!())
         .context("cannot reach the desktop")?;
     app.run(|app, event| handle(app, &event));
     Ok(ExitCode::SUCCESS)
 }
 
-fn set_up(app: &mut App, session: Arc<Session>, (first, show): (First, Show)) -> Result<()> {
+/// What this start is.
+struct Seat {
+    first: First,
+    show: Show,
+    adopting: Adopting,
+    begun: Begun,
+    updates: PathBuf,
+}
+
+fn set_up(app: &mut App, session: Arc<Session>, seat: Seat) -> Result<()> {
     #[cfg(target_os = "macos")]
     app.set_activation_policy(tauri::ActivationPolicy::Accessory);
-    let opens = show == Show::Window || (show == Show::AsNeeded && session.is_first_run());
+    let opens = seat.show == Show::Window || (seat.show == Show::AsNeeded && session.is_first_run());
     let (shell, beats) = Shell::new(session, Language::of_system());
     app.manage(shell);
     let handle = app.handle().clone();
+    let changed = {
+        let app = handle.clone();
+        move || app.state::<Shell>().look()
+    };
+    app.manage(Updates::start(&handle, seat.updates, seat.begun, changed)?);
     let shell = app.state::<Shell>();
     shell.show_tray(&handle)?;
-    let background = Background::start(&handle, beats, first)?;
+    let background = Background::start(&handle, beats, (seat.first, seat.adopting))?;
     app.manage(Running(Mutex::new(Some(background))));
     shell.start_usual_model();
     if opens {
@@ -160,6 +204,7 @@ fn handle(app: &AppHandle, event: &RunEvent) {
 }
 
 fn end(app: &AppHandle) {
+    app.state::<Updates>().end();
     let host = app.state::<Shell>().end();
     let background = app.state::<Running>().0.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(background) = background {

@@ -23,12 +23,18 @@ pub enum Action {
     Stop,
     /// Start the server again.
     Restart,
+    /// Start the server again, with caution.
+    EnterSafeMode,
     /// Start the server again, without caution.
     LeaveSafeMode,
     /// Show the report of the unexpected end.
     ShowReport,
     /// Put the endpoint's address on the clipboard.
     CopyEndpoint,
+    /// Look for an update.
+    CheckForUpdates,
+    /// Install the update that is there.
+    InstallUpdate,
     /// Open the window at a page.
     Open(Page),
     /// End the app.
@@ -97,7 +103,10 @@ pub fn menu(live: &Live, words: &Words) -> Vec<Item> {
     items.push(Item::Line);
     items.push(act(Action::Open(Page::Any), words.open, Some("CmdOrCtrl+O")));
     items.push(act(Action::Open(Page::Settings), words.settings, Some("CmdOrCtrl+,")));
-    items.push(act(Action::Open(Page::About), words.check_updates, None));
+    items.push(match &live.update {
+        Some(version) => act(Action::InstallUpdate, &fill(words.install_update, &[version]), None),
+        None => act(Action::CheckForUpdates, words.check_updates, None),
+    });
     items.push(Item::Line);
     items.push(act(Action::Quit, words.quit, Some("CmdOrCtrl+Q")));
     items
@@ -171,6 +180,8 @@ fn caution(live: &Live, words: &Words) -> Vec<Item> {
     if live.is_safe {
         items.push(Item::Text { key: "safe_mode", label: words.safe_mode.to_owned(), dot: None });
         items.push(act(Action::LeaveSafeMode, words.leave_safe_mode, None));
+    } else if live.ended_badly {
+        items.push(act(Action::EnterSafeMode, words.enter_safe_mode, None));
     }
     if !items.is_empty() {
         items.push(Item::Line);
@@ -216,7 +227,10 @@ impl Action {
             Self::Pin(name, _) => format!("pin {name}"),
             Self::Stop => "stop".to_owned(),
             Self::Restart => "restart".to_owned(),
+            Self::EnterSafeMode => "enter_safe_mode".to_owned(),
             Self::LeaveSafeMode => "leave_safe_mode".to_owned(),
+            Self::CheckForUpdates => "check_for_updates".to_owned(),
+            Self::InstallUpdate => "install_update".to_owned(),
             Self::ShowReport => "show_report".to_owned(),
             Self::CopyEndpoint => "copy_endpoint".to_owned(),
             Self::Open(page) => format!("open {}", page.route()),

@@ -1,6 +1,6 @@
 use super::*;
+use crate::offered::Offer;
 use crate::words::Language;
-use tokbar_app::offers::Offer;
 
 fn offer(name: &str) -> Offer {
     Offer { name: name.to_owned(), n_bytes: 5_100_000_000 }
@@ -181,6 +181,21 @@ fn an_unexpected_end_is_told_with_ways_out() {
         "-",
     ];
     assert_eq!(rows[2..7], expected);
+}
+
+#[test]
+fn safe_mode_is_offered_where_the_end_did_not_lead_to_it() {
+    let live = Live { ended_badly: true, has_report: true, ..serving(Vec::new()) };
+    let rows = seen(&english(&live));
+    assert_eq!(rows[2..5], ["Amber Tokbar ended unexpectedly last time", "[Show Report…]", "[Serve in Safe Mode]"]);
+}
+
+#[test]
+fn an_update_takes_the_place_of_looking_for_one() {
+    let live = Live { update: Some("1.2.3".to_owned()), ..serving(Vec::new()) };
+    let rows = seen(&english(&live));
+    assert!(rows.contains(&"[Restart to Update to 1.2.3]".to_owned()), "{rows:?}");
+    assert!(!rows.contains(&"[Check for Updates…]".to_owned()), "{rows:?}");
 }
 
 #[test]

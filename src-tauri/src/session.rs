@@ -4,14 +4,17 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokbar_app::host::{Caution, Host, HostOptions, Wish};
-use tokbar_app::offers::{self, Offers};
 use tokbar_app::say;
 use tokbar_server::ApiError;
 use tokbar_server::control::{AppSettings, Live as Seen, Settings, Transfer};
 
 use crate::memo::{self, Memo};
 use crate::menu::{Live, Memory, Offered, Trouble};
+use crate::offered::Offers;
 use crate::phases::phases;
+
+/// Tokens that a model which is offered has room for.
+const N_CONTEXT: u64 = 8192;
 
 /// See the module.
 pub struct Session {
@@ -114,9 +117,11 @@ impl Session {
 
     /// Looks for models on the disk and in the catalogue; takes a moment.
     pub fn look_around(&self) {
-        match offers::offers() {
-            Ok(offers) => self.notes().offers = offers,
-            Err(error) => tracing::warn!("models cannot be listed: {}", say::cause(&error)),
+        let shelves = self.host().as_ref().and_then(|host| host.parts().shelves.clone());
+        match shelves.map(|shelves| shelves.shelf(N_CONTEXT)) {
+            Some(Ok(shelf)) => self.notes().offers = shelf.into(),
+            Some(Err(error)) => tracing::warn!("models cannot be listed: {error}"),
+            None => {}
         }
         let clients = self.host().as_ref().and_then(|host| host.parts().clients.clone());
         if let Some(Ok(clients)) = clients.map(|clients| clients.list()) {
@@ -132,6 +137,7 @@ impl Session {
         if let (Some(host), Some(seen)) = (host.as_ref(), &seen) {
             host.remember(seen.models.last().map_or("", |model| &model.id));
         }
+        let is_bounded = host.as_ref().is_some_and(|host| host.status().is_safe_mode);
         let app = settings(host.as_ref()).app;
         let notes = self.notes();
         let live = Live {
@@ -143,7 +149,8 @@ impl Session {
             clients: notes.clients.clone(),
             ended_badly: notes.ended_badly,
             has_report: notes.report.is_some(),
-            is_safe: notes.is_safe,
+            is_safe: notes.is_safe && is_bounded,
+            update: None,
             shows_rate: app.icon_title == "speed",
         };
         Sight { live, seen, app }
@@ -163,11 +170,16 @@ impl Session {
         self.host().as_ref().is_some_and(Host::is_asked_to_end)
     }
 
-    /// The report of the run before; from then on it is no longer offered.
-    pub fn take_report(&self) -> Option<PathBuf> {
+    /// The report of the run before.
+    pub fn report(&self) -> Option<PathBuf> {
+        self.notes().report.clone()
+    }
+
+    /// The report was shown: from now on it is no longer offered.
+    pub fn forget_report(&self) {
         let mut notes = self.notes();
         notes.ended_badly = notes.is_safe;
-        notes.report.take()
+        notes.report = None;
     }
 
     /// The page of the window; `None` while nothing is served.

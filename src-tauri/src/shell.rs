@@ -7,19 +7,22 @@ use std::time::{Duration, Instant};
 use tauri::{AppHandle, Manager};
 use tokbar_app::host::{Caution, Host, Wish};
 use tokbar_app::say;
-use tokbar_server::control::{AppSettings, Live as Seen};
+use tokbar_app::update::Work;
+use tokbar_server::control::{AppSettings, Live as Seen, Transfer};
 use tokbar_server::{PinChange, Resident, ResidentState};
 
+use crate::glue::dock::Dock;
 use crate::glue::login_item::LoginItem;
-use crate::glue::notify::{self, News};
-use crate::glue::{self, Clipboard, sight};
+use crate::glue::{self, Clipboard, notify};
 use crate::icon::Shape;
-use crate::menu::{self, Action, Item};
+use crate::menu::{self, Action, Item, Page};
 use crate::report;
 use crate::session::{Session, Sight};
-use crate::tray::{Shown, Tray};
+use crate::tell;
+use crate::tray::{self, Shown, Tray};
+use crate::updates::{Standing, Updates, Wanted};
 use crate::window;
-use crate::words::{Language, Words, fill};
+use crate::words::{Language, Words};
 
 /// How often the disk is searched for models that came or went.
 const LOOK_AROUND: Duration = Duration::from_secs(60);
@@ -56,7 +59,9 @@ pub struct Pulse {
     looked_around: Option<Instant>,
     is_sight_checked: bool,
     seen: Option<Seen>,
+    transfers: Option<Vec<Transfer>>,
     app: Option<AppSettings>,
+    told_update: Option<String>,
 }
 
 impl Shell {
@@ -80,7 +85,9 @@ impl Shell {
     /// # Errors
     /// When the system refuses.
     pub fn show_tray(&self, app: &AppHandle) -> tauri::Result<()> {
-        let shown = self.shown_of(&self.session.live());
+        let sight = self.session.live();
+        app.state::<Dock>().change(app, |facts| facts.is_wanted = sight.app.shows_dock);
+        let shown = self.shown_of(&sight);
         *lock(&self.tray) = Some(Tray::new(app, &shown)?);
         *lock(&self.shown) = Some(shown);
         Ok(())
@@ -107,13 +114,12 @@ impl Shell {
             self.session.look_around();
             pulse.looked_around = Some(now);
         }
-        let sight = self.session.live();
+        let mut sight = self.session.live();
+        self.follow_updates(app, pulse, &mut sight);
         if let (Some(before), Some(after)) = (&pulse.seen, &sight.seen) {
             self.compare(before, after, self.words(&sight.app));
-            if after.transfers.len() < before.transfers.len() {
-                pulse.looked_around = None;
-            }
         }
+        self.follow_transfers(pulse, self.words(&sight.app));
         self.show(app, self.shown_of(&sight));
         if let Some(before) = &pulse.app {
             follow(app, before, &sight.app);
@@ -129,6 +135,39 @@ impl Shell {
         self.drop_hidden_window(app, now);
     }
 
+    /// Tells of downloads that ended, and has what came looked for.
+    fn follow_transfers(&self, pulse: &mut Pulse, words: &Words) {
+        let now = self.session.transfers();
+        let news = pulse.transfers.as_ref().map_or_else(Vec::new, |before| notify::ended(before, &now));
+        if !news.is_empty() {
+            pulse.looked_around = None;
+        }
+        news.iter().for_each(|news| show_news(news, words));
+        pulse.transfers = Some(now);
+    }
+
+    /// Looks for updates when it is time, and has one that is ready shown.
+    fn follow_updates(&self, app: &AppHandle, pulse: &mut Pulse, sight: &mut Sight) {
+        let updates = app.state::<Updates>();
+        let work = sight.seen.as_ref().map_or_else(Work::default, |seen| Work {
+            n_generating: seen.requests.len(),
+            n_downloading: seen.transfers.len(),
+        });
+        updates.beat(if sight.app.checks_updates { Wanted::Yes } else { Wanted::No }, work);
+        let standing = updates.standing();
+        if let Some(news) = notify::update(&standing, &mut pulse.told_update) {
+            show_news(&news, self.words(&sight.app));
+        }
+        if let Standing::Ready { version, .. } = standing {
+            sight.live.update = Some(version);
+        }
+    }
+
+    /// What is known of updates, in a person's words.
+    pub fn about_updates(&self, standing: &Standing) -> String {
+        tell::standing(standing, env!("CARGO_PKG_VERSION"), self.words(&self.session.live().app))
+    }
+
     /// Remembers and tells what happened between two looks.
     fn compare(&self, before: &Seen, after: &Seen, words: &Words) {
         let is_ready = |model: &&Resident| model.state == ResidentState::Ready;
@@ -136,11 +175,8 @@ impl Shell {
         for model in after.models.iter().filter(is_ready).filter(is_new) {
             self.session.started(&model.id);
         }
-        let mut news = notify::news(&before.models, &after.models, after.memory.pressure);
-        if after.transfers.len() < before.transfers.len() {
-            news.extend(notify::ended(&before.transfers, &self.session.transfers()));
-        }
-        news.iter().for_each(|news| tell(news, words));
+        let news = notify::news(&before.models, &after.models, after.memory.pressure);
+        news.iter().for_each(|news| show_news(news, words));
     }
 
     fn show(&self, app: &AppHandle, shown: Shown) {
@@ -167,10 +203,10 @@ impl Shell {
 
     /// An icon that cannot be seen must not be the only way in.
     fn check_sight(&self, app: &AppHandle) {
-        if is_tray_seen(app, lock(&self.tray).as_ref()) {
+        if tray::is_seen(app, lock(&self.tray).as_ref()) {
             return;
         }
-        app.state::<sight::Sight>().miss();
+        app.state::<Dock>().change(app, |facts| facts.is_icon_missed = true);
         let words = self.language.words();
         tracing::warn!("{}. {}", words.hidden_icon, words.hidden_icon_fix);
         if let Err(error) = notify::show(words.hidden_icon, words.hidden_icon_fix) {
@@ -222,9 +258,15 @@ impl Shell {
             Action::Pin(name, false) => self.wish(Wish::Pin(name, PinChange::Lifted)),
             Action::Stop => self.wish(Wish::UnloadAll),
             Action::Restart => self.serve_again(Caution::AfterUncleanEnd),
+            Action::EnterSafeMode => self.serve_again(Caution::Always),
             Action::LeaveSafeMode => self.serve_again(Caution::Never),
             Action::ShowReport => self.show_report(),
             Action::CopyEndpoint => self.copy_endpoint(),
+            Action::CheckForUpdates => {
+                drop(app.state::<Updates>().look());
+                self.open(app, &Page::About.route());
+            }
+            Action::InstallUpdate => app.state::<Updates>().install(),
             Action::Open(page) => self.open(app, &page.route()),
             Action::Quit => app.exit(0),
         }
@@ -242,9 +284,10 @@ impl Shell {
     }
 
     fn show_report(&self) {
-        let shown = self.session.take_report().map_or(Ok(()), |path| glue::reveal(&path));
-        if let Err(error) = shown {
-            tracing::warn!(%error, "the report cannot be shown");
+        let shown = self.session.report().map_or(Ok(()), |path| glue::reveal(&path));
+        match shown {
+            Ok(()) => self.session.forget_report(),
+            Err(error) => tracing::warn!("the report cannot be shown: {}", say::cause(&error)),
         }
         self.look();
     }
@@ -278,13 +321,22 @@ impl Shell {
 impl Pulse {
     /// Just started.
     pub fn new() -> Self {
-        Self { start: Instant::now(), looked_around: None, is_sight_checked: false, seen: None, app: None }
+        Self {
+            start: Instant::now(),
+            looked_around: None,
+            is_sight_checked: false,
+            seen: None,
+            transfers: None,
+            app: None,
+            told_update: None,
+        }
     }
 }
 
 /// Does what a person decided in the settings since the last look. At the start nothing is done: they may have decided otherwise
 /// in the system's own settings.
 fn follow(app: &AppHandle, before: &AppSettings, after: &AppSettings) {
+    app.state::<Dock>().change(app, |facts| facts.is_wanted = after.shows_dock);
     if before.login_item == after.login_item {
         return;
     }
@@ -304,34 +356,9 @@ fn first_lines(items: &[Item]) -> String {
     texts.collect::<Vec<_>>().join("; ")
 }
 
-#[cfg(target_os = "linux")]
-fn is_tray_seen(_app: &AppHandle, tray: Option<&Tray>) -> bool {
-    tray.is_some() && sight::has_tray()
-}
-
-#[cfg(target_os = "macos")]
-fn is_tray_seen(app: &AppHandle, tray: Option<&Tray>) -> bool {
-    let area = |position: tauri::PhysicalPosition<f64>, size: tauri::PhysicalSize<f64>| sight::Area {
-        x: position.x,
-        y: position.y,
-        width: size.width,
-        height: size.height,
-    };
-    let rect = tray.and_then(|tray| tray.icon().rect().ok().flatten());
-    let icon = rect.map(|rect| area(rect.position.to_physical(1.0), rect.size.to_physical(1.0)));
-    let monitors = app.available_monitors().unwrap_or_default();
-    let screens: Vec<sight::Area> =
-        monitors.iter().map(|monitor| area(monitor.position().cast(), monitor.size().cast())).collect();
-    sight::is_on_screen(icon, &screens)
-}
-
-fn tell(news: &News, words: &Words) {
-    let (title, model, text) = match news {
-        News::Unloaded(model) => (words.unloaded_title, model, words.unloaded_text),
-        News::Downloaded(model) => (words.downloaded_title, model, words.downloaded_text),
-        News::DownloadFailed(model, why) => (words.download_failed, model, why.as_str()),
-    };
-    if let Err(error) = notify::show(&fill(title, &[model]), text) {
+fn show_news(news: &notify::News, words: &Words) {
+    let (title, text) = tell::notification(news, words);
+    if let Err(error) = notify::show(&title, &text) {
         tracing::debug!(%error, "nobody shows notifications");
     }
 }

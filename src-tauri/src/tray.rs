@@ -4,6 +4,7 @@ use tauri::menu::{CheckMenuItem, IsMenuItem, Menu, MenuItem, PredefinedMenuItem,
 use tauri::tray::{TrayIcon, TrayIconBuilder};
 use tauri::{AppHandle, Wry};
 
+use crate::glue::sight;
 use crate::icon::{self, Shape};
 use crate::menu::{Dot, Item};
 
@@ -104,12 +105,29 @@ impl Tray {
         }
         Ok(())
     }
+}
 
-    /// Where the icon is, as far as the system tells.
-    #[cfg(target_os = "macos")]
-    pub fn icon(&self) -> &TrayIcon {
-        &self.icon
-    }
+/// Whether people can see the icon.
+#[cfg(target_os = "linux")]
+pub fn is_seen(_app: &AppHandle, tray: Option<&Tray>) -> bool {
+    tray.is_some() && sight::has_tray()
+}
+
+/// Whether people can see the icon.
+#[cfg(target_os = "macos")]
+pub fn is_seen(app: &AppHandle, tray: Option<&Tray>) -> bool {
+    let area = |position: tauri::PhysicalPosition<f64>, size: tauri::PhysicalSize<f64>| sight::Area {
+        x: position.x,
+        y: position.y,
+        width: size.width,
+        height: size.height,
+    };
+    let rect = tray.and_then(|tray| tray.icon.rect().ok().flatten());
+    let icon = rect.map(|rect| area(rect.position.to_physical(1.0), rect.size.to_physical(1.0)));
+    let monitors = app.available_monitors().unwrap_or_default();
+    let screens: Vec<sight::Area> =
+        monitors.iter().map(|monitor| area(monitor.position().cast(), monitor.size().cast())).collect();
+    sight::is_in_bar(icon, &screens)
 }
 
 /// Rows that are of the same kind as before are changed; from the first that is not, all are made anew.

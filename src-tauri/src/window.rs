@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use tauri::webview::{DownloadEvent, NewWindowResponse};
 use tauri::{AppHandle, Manager, Url, WebviewUrl, WebviewWindow, WebviewWindowBuilder};
 
-use crate::glue;
+use crate::glue::{self, dock::Dock};
 use crate::menu::encoded;
 use crate::session::Session;
 
@@ -23,7 +23,7 @@ pub fn open(app: &AppHandle, route: &str) {
 }
 
 fn try_open(app: &AppHandle, route: &str) -> tauri::Result<()> {
-    set_policy(app, Policy::Windowed);
+    app.state::<Dock>().change(app, |facts| facts.has_window = true);
     let window = match app.get_webview_window(LABEL) {
         Some(window) => {
             go_to(&window, route)?;
@@ -134,36 +134,7 @@ fn free_name(folder: &Path, name: &Path, is_taken: &dyn Fn(&Path) -> bool) -> Pa
 
 /// The window is hidden; the server goes on.
 pub fn closed(app: &AppHandle) {
-    set_policy(app, Policy::Tray);
-}
-
-/// How the system treats the app.
-enum Policy {
-    /// As a program with a window: in the Dock and among the apps one switches between.
-    Windowed,
-    /// As an icon in the menu bar.
-    Tray,
-}
-
-#[cfg(target_os = "macos")]
-fn set_policy(app: &AppHandle, policy: Policy) {
-    use tauri::ActivationPolicy::{Accessory, Regular};
-    let has_tray = app.state::<glue::sight::Sight>().is_seen();
-    let policy = match policy {
-        Policy::Tray if has_tray => Accessory,
-        // Without the icon the Dock is the way back.
-        Policy::Windowed | Policy::Tray => Regular,
-    };
-    if let Err(error) = app.set_activation_policy(policy) {
-        tracing::warn!(%error, "the Dock icon stays as it is");
-    }
-}
-
-#[cfg(not(target_os = "macos"))]
-fn set_policy(_app: &AppHandle, policy: Policy) {
-    match policy {
-        Policy::Windowed | Policy::Tray => {}
-    }
+    app.state::<Dock>().change(app, |facts| facts.has_window = false);
 }
 
 #[cfg(test)]

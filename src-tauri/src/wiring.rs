@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use tauri::{AppHandle, Manager};
 use tokbar_app::host::Host;
+use tokbar_app::wiring::Adopting;
 use tokio::sync::oneshot;
 
 use crate::instance::First;
@@ -25,6 +26,7 @@ pub const NOTHING: &str = "-";
 pub struct Background {
     threads: Vec<JoinHandle<()>>,
     enders: Vec<Box<dyn FnOnce() + Send>>,
+    adopting: Adopting,
 }
 
 impl Background {
@@ -32,7 +34,7 @@ impl Background {
     ///
     /// # Errors
     /// When the system gives no threads or takes no signal handlers.
-    pub fn start(app: &AppHandle, beats: Receiver<Beat>, first: First) -> Result<Self> {
+    pub fn start(app: &AppHandle, beats: Receiver<Beat>, (first, adopting): (First, Adopting)) -> Result<Self> {
         let mut threads = vec![thread("beat", {
             let app = app.clone();
             move || keep_beating(&app, &beats)
@@ -58,7 +60,7 @@ impl Background {
             }
         })?);
         let unsignal = move || drop::<oneshot::Sender<()>>(stop);
-        Ok(Self { threads, enders: vec![Box::new(ender), Box::new(unsignal)] })
+        Ok(Self { threads, enders: vec![Box::new(ender), Box::new(unsignal)], adopting })
     }
 
     /// Ends them and stops `host`, within [`PATIENCE`].
@@ -73,6 +75,7 @@ impl Background {
             }
         });
         self.enders.into_iter().for_each(|end| end());
+        drop(self.adopting);
         let is_stopped = stopping.is_ok() && stopped.recv_timeout(PATIENCE).is_ok();
         if !is_stopped {
             tracing::warn!("the server did not end in time; it ends with the process");

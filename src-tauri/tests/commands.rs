@@ -10,20 +10,21 @@ use tauri::ipc::{CallbackFn, InvokeBody};
 use tauri::test::{INVOKE_KEY, get_ipc_response, mock_builder, mock_context, noop_assets};
 use tauri::webview::InvokeRequest;
 use tokbar_desktop::commands;
+use tokbar_desktop::glue::dock::Dock;
 use tokbar_desktop::glue::login_item::{Autostart, LoginItem};
-use tokbar_desktop::glue::sight::Sight;
 
 /// Calls one after another in an app whose login item is at `entry`.
 fn ask(entry: &Path, calls: &[(&str, Value)]) -> Vec<Result<Value, Value>> {
     let item: Box<dyn LoginItem> = Box::new(Autostart::at(entry.to_owned(), "/usr/bin/tokbar-desktop".into()));
     let app = mock_builder()
         .manage(item)
-        .manage(Sight::default())
+        .manage(Dock::default())
         .invoke_handler(tauri::generate_handler![
             commands::about,
             commands::login_item,
             commands::set_login_item,
             commands::reveal,
+            commands::open_menu_bar_settings,
         ])
         .build(mock_context(noop_assets()))
         .expect("an app");
@@ -71,11 +72,13 @@ fn wrong_wishes_are_refused() {
             ("set_login_item", json!({"on": "maybe"})),
             ("set_login_item", json!({})),
             ("reveal", json!({"path": dir.path().join("gone")})),
+            ("open_menu_bar_settings", json!({})),
             ("format_disk", json!({})),
         ],
     );
     assert!(answers.iter().all(Result::is_err), "{answers:?}");
     assert!(answers[2].as_ref().is_err_and(|error| error.to_string().contains("is not there any more")));
+    assert!(answers[3].as_ref().is_err_and(|error| error.to_string().contains("add a panel that shows icons")));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The built app on a screen and a session bus of its own: its menu read and clicked as a panel does, its window driven as a
-//! person would, and killed at bad moments.
+//! person would, and killed at bad moments. On Linux only: a Mac has no screen of its own for each test.
+#![cfg(target_os = "linux")]
 
 #[path = "desktop/app.rs"]
 mod app;
@@ -23,6 +24,8 @@ mod kills;
 mod loopback;
 #[path = "desktop/menus.rs"]
 mod menus;
+#[path = "desktop/news.rs"]
+mod news;
 #[path = "desktop/panel.rs"]
 mod panel;
 #[allow(clippy::unwrap_used, dead_code)]
@@ -33,6 +36,10 @@ mod screen;
 // What the tests of `tokbar-app` serve.
 #[path = "../../crates/app/tests/app/tiny.rs"]
 mod tiny;
+#[path = "desktop/updates.rs"]
+mod updates;
+#[path = "desktop/variables.rs"]
+mod variables;
 #[path = "desktop/window.rs"]
 mod window;
 

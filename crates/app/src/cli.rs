@@ -19,7 +19,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub use ask::{AskArgs, DoctorArgs, PsArgs, StopArgs};
+pub use ask::{AskArgs, DoctorArgs, OpenArgs, PsArgs, StopArgs};
 pub use bench::{
     BenchArgs, BenchCommand, CompareArgs, EngineArgs, OutputArgs, ParserArgs, SizeArgs, SuiteArg, SuitesArgs,
     TargetArgs,
@@ -80,6 +80,8 @@ pub enum Command {
     Stop(StopArgs),
     /// List tools that models may call on running servers, and let calls run that wait for a word, or not.
     Tools(ToolsArgs),
+    /// Show the window of the app that runs.
+    Open(OpenArgs),
     /// Point another program, such as an editor or a coding agent, at a running server.
     Connect(ConnectArgs),
     /// Run another program against a running server, with settings of its own that are gone afterwards.

@@ -13,10 +13,13 @@ use tokbar_server::{ApiError, CloudAnswer, CloudCall, CloudTerms, Later, Problem
 
 use crate::cli::CloudArgs;
 use crate::http_client::{self, HttpClient};
+use crate::keychain::Keychain;
 use crate::{config_dir, environment, say, settings};
 
 /// Where its key is read from, unless it is in a file.
 const KEY: &str = "TOKBAR_CLOUD_KEY";
+/// Under which name the keychain keeps it.
+const SECRET: &str = "cloud";
 /// A key is short.
 const N_KEY_BYTES_MAX: u64 = 4096;
 /// What Anthropic's servers ask for where a client does not say.
@@ -137,10 +140,11 @@ impl Upstream for Cloud {
 }
 
 /// # Errors
-/// When its file is there for others to read, or cannot be read.
+/// When its file is there for others to read, or cannot be read, or the keychain does not give it.
 fn key(cloud: &CloudSettings) -> Result<Option<String>> {
     let text = match cloud.key_from.as_str() {
         "none" => return Ok(None),
+        "keychain" => Keychain::of_user()?.get(SECRET)?.unwrap_or_default(),
         "file" => read_key(&config_dir::place()?.join("cloud.key"))?,
         _ => match environment::var(KEY) {
             Some(key) => key,

@@ -11,6 +11,7 @@ mod key;
 mod launch;
 mod ls;
 mod models;
+mod open;
 mod parse;
 mod ps;
 mod pull;
@@ -51,6 +52,7 @@ pub fn dispatch(cli: Cli) -> Result<()> {
         Command::Ps(args) => ps::run(&args),
         Command::Stop(args) => stop::run(&args),
         Command::Tools(args) => tools::run(&args),
+        Command::Open(args) => open::run(&args),
         Command::Connect(args) => connect::run(&args),
         Command::Launch(args) => launch::run(&args),
         Command::Doctor(args) => doctor::run(&args),

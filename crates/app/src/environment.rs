@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Those that matter: where models lie, and what opens the Hub.
 const NAMES: [&str; 9] = [
@@ -20,6 +21,8 @@ const NAMES: [&str; 9] = [
 const N_BYTES_MAX: usize = 4096;
 
 static ADOPTED: OnceLock<BTreeMap<String, String>> = OnceLock::new();
+/// Whether whoever asks waits for [`adopt`].
+static IS_EXPECTED: AtomicBool = AtomicBool::new(false);
 
 /// What a login shell of this user sets.
 pub trait LoginShell {
@@ -36,9 +39,18 @@ pub fn adopt(shell: &dyn LoginShell) {
     }
 }
 
+/// From now on whoever asks for a variable that this program was not given waits for [`adopt`], which has to follow.
+pub fn expect() {
+    IS_EXPECTED.store(true, Ordering::Release);
+}
+
 /// As [`std::env::var_os`], with what was adopted.
 pub fn var_os(name: &str) -> Option<OsString> {
-    std::env::var_os(name).or_else(|| ADOPTED.get()?.get(name).map(OsString::from))
+    std::env::var_os(name).or_else(|| adopted()?.get(name).map(OsString::from))
+}
+
+fn adopted() -> Option<&'static BTreeMap<String, String>> {
+    if IS_EXPECTED.load(Ordering::Acquire) { Some(ADOPTED.wait()) } else { ADOPTED.get() }
 }
 
 /// As [`std::env::var`], with what was adopted; blank counts as absent.

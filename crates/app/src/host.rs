@@ -17,7 +17,7 @@ use crate::cli::CloudArgs;
 use crate::cloud::Cloud;
 use crate::launch::{self, Ending, Launch};
 use crate::lifecycle::mark::{Mark, Running};
-use crate::lifecycle::{self, Keeper, Recipe};
+use crate::lifecycle::{GOOD_FOR, Keeper, KeeperOptions, Recipe, SafeMode};
 use crate::parts::{self, Basis};
 use crate::port::{self, Bound};
 use crate::{control, key_file, mcp, settings};
@@ -67,6 +67,8 @@ impl Default for HostOptions {
 /// Whether models are loaded with less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caution {
+    /// In any case.
+    Always,
     /// After an unclean end while a model was loaded.
     AfterUncleanEnd,
     /// Not even then.
@@ -117,13 +119,15 @@ impl Host {
         let keys = key_file::keys(&key_file::read(&key_file::place()?)?);
         let Bound { listener, note } = port::bind(options.host, options.port)?;
         let address = listener.local_addr().context("the socket has no address")?;
-        let (recipe, unclean) = recipe(options)?;
+        let (recipe, safe) = recipe(options)?;
+        let safe_mode = safe.as_ref().map(|safe| safe.note.clone()).unwrap_or_default();
+        let unclean = safe_mode.now();
         let (models, launch, ending) = (Models::default(), Launch::new()?, Ending::default());
-        let keeper = Keeper::start(&models, None, recipe, chosen::keeping(options, address))?;
+        let keeper = Keeper::start(&models, None, recipe, KeeperOptions { safe, ..chosen::keeping(options, address) })?;
         let server_options =
             ServerOptions { launch: Some(launch.key()), shutdown_grace: GRACE, ..chosen::server(options, keys) };
         let basis = Basis {
-            site: Site { address: Some(address), lan: launch::lan(address), safe_mode: unclean.clone() },
+            site: Site { address: Some(address), lan: launch::lan(address), safe_mode },
             models: models.clone(),
             token: launch.token().to_owned(),
             own_keys: Keys::default(),
@@ -251,13 +255,17 @@ fn running(model: &str, address: SocketAddr, launch: &Launch) -> Running {
     Running { pid: std::process::id(), model, address: address.to_string(), token }
 }
 
-/// How models are loaded, and what to say if that is with less.
-fn recipe(options: &HostOptions) -> Result<(Recipe, Option<String>)> {
+/// How models are loaded, and with what bounds after an unclean end.
+fn recipe(options: &HostOptions) -> Result<(Recipe, Option<SafeMode>)> {
     let usual = chosen::recipe(&options.settings);
-    let mut safe = usual.clone();
-    let note = lifecycle::after_unclean_end(&control::marks()?, &mut safe.model, &mut safe.kv);
-    Ok(match (note, options.caution) {
-        (Some(note), Caution::AfterUncleanEnd) => (safe, Some(note)),
+    let mut bounded = usual.clone();
+    let safe = SafeMode::after_unclean_end(&control::marks()?, &mut bounded.model, GOOD_FOR);
+    Ok(match (safe, options.caution) {
+        (None, Caution::Always) => {
+            let safe = SafeMode::as_asked(&mut bounded.model, GOOD_FOR);
+            (bounded, Some(safe))
+        }
+        (Some(safe), Caution::Always | Caution::AfterUncleanEnd) => (bounded, Some(safe)),
         _ => (usual, None),
     })
 }

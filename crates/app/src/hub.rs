@@ -75,7 +75,7 @@ pub fn pull(
     options: &DownloadOptions,
     shown: &mut dyn FnMut(Shown) -> ControlFlow<()>,
 ) -> Result<PathBuf, DownloadError> {
-    tracing::info!(id, endpoint = options.endpoint, "downloading");
+    tracing::debug!(id, endpoint = options.endpoint, "downloading");
     let (start, mut pace) = (Instant::now(), Pace::default());
     let mut wakefulness = Wakefulness::new(power::assertion());
     wakefulness.observe(Duration::ZERO, Work::Some);

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use tokbar_hub::catalog::{Catalog, Entry, N_BYTES_MAX};
 
 use crate::config_dir;
@@ -27,7 +27,7 @@ pub fn catalog() -> Result<Catalog> {
 
 /// Whether this build can run it, as far as anybody knows.
 pub fn can_run(entry: &Entry) -> bool {
-    entry.subfolder.is_none() && entry.family.as_deref().is_some_and(tokbar_models::is_known)
+    entry.family.as_deref().is_some_and(tokbar_models::is_known)
 }
 
 /// The name that people use for it.
@@ -35,18 +35,13 @@ pub fn short(entry: &Entry) -> &str {
     entry.aliases.first().unwrap_or(&entry.name)
 }
 
-/// What is meant by a short name: the id of a repository. `None` where it is no short name.
+/// What is meant by a short name: an id on the Hub. `None` where it is no short name.
 ///
 /// # Errors
-/// When the user's list is damaged, or the model lies where downloads do not look.
-pub fn repository(name: &str) -> Result<Option<String>> {
+/// When the user's list is damaged.
+pub fn id_of(name: &str) -> Result<Option<String>> {
     if name.contains('/') {
         return Ok(None);
     }
-    let catalog = catalog()?;
-    let Some(entry) = catalog.find(name) else { return Ok(None) };
-    if let Some(folder) = &entry.subfolder {
-        bail!("{name} lies in the folder {folder} of {}, which cannot be downloaded by itself yet", entry.repo);
-    }
-    Ok(Some(entry.repo.clone()))
+    Ok(catalog()?.find(name).map(|entry| entry.id().into_owned()))
 }

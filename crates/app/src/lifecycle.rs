@@ -14,4 +14,4 @@ mod worker;
 pub use keeper::{Keeper, KeeperOptions};
 pub use load::{Loaded, Watch, demand, detection, load, load_watched};
 pub use resident::Recipe;
-pub use safe::after_unclean_end;
+pub use safe::{GOOD_FOR, SafeMode};

@@ -21,7 +21,7 @@ pub trait Source: Send {
 /// This machine's own source, where there is one.
 pub fn source() -> Option<Box<dyn Source>> {
     #[cfg(target_os = "macos")]
-    return Some(Box::new(mac::Sysctl::default()));
+    return Some(Box::new(mac::Kernel::default()));
     #[cfg(target_os = "linux")]
     return linux::Stall::open().map(|stall| Box::new(stall) as Box<dyn Source>);
     #[cfg(not(any(target_os = "macos", target_os = "linux")))]

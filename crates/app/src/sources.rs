@@ -27,7 +27,7 @@ pub struct Source {
 /// When there is no such model, or its import or download fails.
 pub fn folder(model: &str) -> Result<Source> {
     let cache = hub::cache();
-    let repository = if Path::new(model).exists() { None } else { known::repository(model)? };
+    let repository = listed(model)?;
     match present(repository.as_deref().unwrap_or(model), cache.as_deref())? {
         resolve::Source::Folder(dir) => Ok(Source { name: name_of(model, &dir), dir }),
         resolve::Source::Gguf(file) => {
@@ -36,6 +36,21 @@ pub fn folder(model: &str) -> Result<Source> {
             Ok(if Path::new(model).exists() { source } else { Source { name: model.to_owned(), ..source } })
         }
     }
+}
+
+/// As [`folder`], without a download: `None` when the model is not whole on this machine.
+///
+/// # Errors
+/// When a path leads nowhere, or an import fails.
+pub fn here(model: &str) -> Result<Option<Source>> {
+    let id = listed(model)?;
+    let name = id.as_deref().unwrap_or(model);
+    let found = resolve(name, hub::cache().as_deref());
+    // Short names that nobody knows are no paths.
+    if !lacks_files(name, &found) && (found.is_ok() || name.contains('/')) {
+        return folder(model).map(Some);
+    }
+    Ok(if shelf::elsewhere(name)?.is_some() { Some(folder(model)?) } else { None })
 }
 
 /// The folder of a checkpoint that is on this machine; nothing is downloaded or imported but a GGUF file.
@@ -52,7 +67,7 @@ pub fn folder_here(model: &str) -> Result<PathBuf> {
 /// What to load for a name that a call gives: an id of the Hugging Face cache or a path. `None` when no model of that name
 /// is whole on this machine. Paths are names only where a model was found.
 pub fn known_here(name: &str) -> Option<String> {
-    let repository = known::repository(name).ok().flatten();
+    let repository = listed(name).ok().flatten();
     let name = repository.as_deref().unwrap_or(name);
     let shelves = shelf::shelves().ok()?;
     let models = shelves.iter().flat_map(|shelf| &shelf.models);
@@ -63,16 +78,25 @@ pub fn known_here(name: &str) -> Option<String> {
     Some(if is_cached { model.name.clone() } else { model.path.to_string_lossy().into_owned() })
 }
 
+/// The id on the Hub that a short name of the list stands for. What is on this machine under the very name comes before it.
+fn listed(name: &str) -> Result<Option<String>> {
+    let id = if Path::new(name).exists() { None } else { known::id_of(name)? };
+    Ok(if id.is_some() && shelf::elsewhere(name)?.is_some() { None } else { id })
+}
+
 /// Where the files of `model` are, after a download if they were not there.
 fn present(model: &str, cache: Option<&Path>) -> Result<resolve::Source> {
     let found = resolve(model, cache);
-    let Some(cache) = cache.filter(|_| lacks_files(model, &found)) else {
+    let lacks_files = lacks_files(model, &found);
+    if (lacks_files || found.is_err() && !is_path(model))
+        && let Some(model) = shelf::elsewhere(model)?
+    {
+        return Ok(resolve(&model.path.to_string_lossy(), None)?);
+    }
+    let Some(cache) = cache.filter(|_| lacks_files) else {
         let missing = || format!("there is no file or folder {model}");
         return if is_path(model) { found.with_context(missing) } else { Ok(found?) };
     };
-    if let Some(model) = shelf::elsewhere(model)? {
-        return Ok(resolve(&model.path.to_string_lossy(), None)?);
-    }
     if hub::is_offline() {
         return found.with_context(|| format!("HF_HUB_OFFLINE forbids to download `{model}`"));
     }

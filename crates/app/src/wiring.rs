@@ -1,15 +1,23 @@
 //! Logging, the async runtime and stop signals.
 
+use std::ffi::OsString;
 use std::future::Future;
-use std::process::Stdio;
+use std::io::{IsTerminal, Read, Seek};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer};
 
-use crate::environment::LoginShell;
+use crate::environment::{self, LoginShell};
 use crate::logbook::{self, ToBook};
 
 /// Longest wait for a login shell, and most that it may say.
@@ -27,7 +35,10 @@ pub fn start_logging(verbosity: u8) {
         _ => "debug",
     };
     let filter = EnvFilter::try_from_env("TOKBAR_LOG").unwrap_or_else(|_| EnvFilter::new(level));
-    let shown = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false).with_filter(filter);
+    // Colours are for people: a file or another program gets none.
+    let has_colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let lines = tracing_subscriber::fmt::layer().with_ansi(has_colours);
+    let shown = lines.with_writer(std::io::stderr).with_target(false).with_filter(filter);
     let kept = ToBook(logbook::book()).with_filter(EnvFilter::new(KEPT));
     tracing_subscriber::registry().with(shown).with(kept).init();
 }
@@ -107,38 +118,100 @@ pub fn start_caffeinate() -> std::io::Result<std::process::Child> {
     std::process::Command::new("/usr/bin/caffeinate").args(["-i", "-w", &pid]).spawn()
 }
 
+/// Asks this user's login shell for what a program of the desktop lacks, beside everything else: shells take their time.
+///
+/// # Errors
+/// When the system gives no thread.
+pub fn adopt_environment() -> Result<Adopting> {
+    environment::expect();
+    let shell = UserShell::default();
+    let asked = shell.clone();
+    let ask = move || environment::adopt(&asked);
+    let thread = std::thread::Builder::new().name("shell".to_owned()).spawn(ask).inspect_err(|_| {
+        shell.give_up();
+        environment::adopt(&shell);
+    });
+    Ok(Adopting { shell, thread: Some(thread.context("cannot start a thread")?) })
+}
+
+/// A shell that is asked; when dropped, it is waited for no longer.
+pub struct Adopting {
+    shell: UserShell,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Adopting {
+    fn drop(&mut self) {
+        self.shell.give_up();
+        if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("asking the login shell panicked");
+        }
+    }
+}
+
 /// This user's own shell, as a login starts it.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct UserShell;
+#[derive(Clone, Debug)]
+pub struct UserShell {
+    program: OsString,
+    is_given_up: Arc<AtomicBool>,
+}
+
+impl Default for UserShell {
+    fn default() -> Self {
+        Self::at(std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into()))
+    }
+}
+
+impl UserShell {
+    /// The shell `program`.
+    pub fn at(program: OsString) -> Self {
+        Self { program, is_given_up: Arc::default() }
+    }
+
+    /// Nobody waits for it any more.
+    pub fn give_up(&self) {
+        self.is_given_up.store(true, Ordering::Release);
+    }
+
+    fn is_waited_for(&self, start: Instant) -> bool {
+        start.elapsed() < SHELL_PATIENCE && !self.is_given_up.load(Ordering::Acquire)
+    }
+}
 
 impl LoginShell for UserShell {
     fn variables(&self) -> Option<String> {
-        use std::io::Read;
-        let shell = std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into());
-        let mut command = std::process::Command::new(shell);
-        command.args(["-l", "-c", "env"]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().ok()?;
-        let mut out = child.stdout.take()?;
-        // A pipe holds what an environment usually is; a shell that writes more, or hangs, is not waited for.
         let start = Instant::now();
+        if !self.is_waited_for(start) {
+            return None;
+        }
+        // No pipe: what a profile leaves running would hold its other end.
+        let mut out = tempfile::tempfile().ok()?;
+        let mut command = std::process::Command::new(&self.program);
+        command.args(["-l", "-c", "env"]).stdin(Stdio::null()).stdout(out.try_clone().ok()?).stderr(Stdio::null());
+        let mut child = command.process_group(0).spawn().ok()?;
         let ended = loop {
             match child.try_wait() {
                 Ok(Some(status)) => break status.success(),
-                Ok(None) if start.elapsed() < SHELL_PATIENCE => std::thread::park_timeout(Duration::from_millis(10)),
+                Ok(None) if self.is_waited_for(start) => std::thread::park_timeout(Duration::from_millis(10)),
                 _ => break false,
             }
         };
         if !ended {
-            // It may have ended in between.
-            child
-                .kill()
-                .and_then(|()| child.wait())
-                .inspect_err(|error| tracing::debug!(%error, "a shell stays"))
-                .ok()?;
+            end_group(child);
             return None;
         }
         let mut lines = Vec::new();
-        (&mut out).take(N_SHELL_BYTES_MAX).read_to_end(&mut lines).ok()?;
+        out.rewind().ok()?;
+        out.take(N_SHELL_BYTES_MAX).read_to_end(&mut lines).ok()?;
         Some(String::from_utf8_lossy(&lines).into_owned())
+    }
+}
+
+/// Kills a shell with whatever it waits for.
+fn end_group(mut shell: Child) {
+    let group = i32::try_from(shell.id()).map(Pid::from_raw);
+    let ended = group.map(|group| killpg(group, Signal::SIGKILL)).map(|_| shell.wait());
+    if let Ok(Err(error)) = ended {
+        tracing::debug!(%error, "a shell stays");
     }
 }

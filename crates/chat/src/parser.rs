@@ -22,11 +22,11 @@ use crate::{
     Event, FinishReason, OutputFormat, Tool,
     formats::{Act, Body, Goto, Read, Rule, Scope, State, ToolFormat, loose},
 };
-use call::Call;
+use call::{Arguments, Call};
 use entries::{Entries, Entry, Freshness, Lead, Recovery};
 use fence::Fence;
 use output::{Output, Region};
-use scan::{Found, More};
+use scan::{Breaks, Found, More};
 use schema::Tools;
 
 /// Most whitespace held between the start of the output and what it begins with.
@@ -126,6 +126,9 @@ impl OutputParser {
             if reason != FinishReason::Length {
                 self.call.end(&mut self.output);
             }
+        } else if reason == FinishReason::Stop && self.wants_arguments() {
+            self.start_call();
+            self.call.end(&mut self.output);
         } else if self.place != Place::Region {
             self.reject();
         }
@@ -134,6 +137,14 @@ impl OutputParser {
             if reason == FinishReason::Stop && self.call.n_calls > 0 { FinishReason::ToolCalls } else { reason };
         self.output.event(Event::Finish(reason));
         self.output.take()
+    }
+
+    /// Whether a call's name has been read and no arguments have come.
+    fn wants_arguments(&self) -> bool {
+        let Place::State(idx) = self.place else { return false };
+        let state = self.machine.and_then(|format| format.states.get(idx));
+        state.is_some_and(|state| matches!(state.body, Body::JsonArguments { .. }))
+            && matches!(self.call.arguments, Arguments::None)
     }
 
     /// Whether the output stands inside reasoning.
@@ -181,12 +192,12 @@ impl OutputParser {
             return Step::Read(text.len());
         }
         // The newlines before a tag belong to it; messages between markers are exact.
-        let n_newlines = match self.format.map_or(Scope::Calls, |format| format.scope) {
-            Scope::Channels => 0,
-            Scope::Text if self.region == Region::Text => 0,
-            Scope::Text | Scope::Calls => 2,
+        let breaks = match self.format.map_or(Scope::Calls, |format| format.scope) {
+            Scope::Channels => Breaks::None,
+            Scope::Text if self.region == Region::Text => Breaks::None,
+            Scope::Text | Scope::Calls => Breaks::Any(2),
         };
-        let Some(hit) = scan::first(text, entries.iter().map(|entry| &entry.rule), n_newlines, more) else {
+        let Some(hit) = scan::first(text, entries.iter().map(|entry| &entry.rule), breaks, more) else {
             self.say(text);
             return Step::Read(text.len());
         };
@@ -197,17 +208,17 @@ impl OutputParser {
         match hit.found {
             Found::Terminal(idx) => {
                 let entry = entries[idx];
-                let n = hit.n_newlines + entry.rule.on.len();
-                self.fence.read(&text[..hit.n_newlines]);
+                let n = hit.n_breaks + entry.rule.on.len();
+                self.fence.read(&text[..hit.n_breaks]);
                 if self.is_quoted(entry) {
                     let is_open = self.fence;
-                    self.output.text(self.region, &text[..hit.n_newlines]);
+                    self.output.text(self.region, &text[..hit.n_breaks]);
                     self.fence = is_open;
-                    self.say(&text[hit.n_newlines..n]);
+                    self.say(&text[hit.n_breaks..n]);
                     return Step::Read(n);
                 }
-                self.enter(entry, &text[..hit.n_newlines]);
-                Step::Read(hit.n_newlines + entry.rule.n_read())
+                self.enter(entry, &text[..hit.n_breaks]);
+                Step::Read(hit.n_breaks + entry.rule.n_read())
             }
             Found::Partial | Found::Nothing => Step::Wait,
         }
@@ -343,6 +354,13 @@ impl OutputParser {
         }
         self.say(&raw);
         self.speak(self.region);
+    }
+
+    /// Starts the call unless it has been started.
+    fn open_call(&mut self) {
+        if !self.call.is_open() {
+            self.start_call();
+        }
     }
 
     fn start_call(&mut self) {

@@ -145,6 +145,8 @@ impl Worker {
             self.look_at_receivers();
             let has_come = self.take_from_disk(next);
             next = self.turn();
+            // Before anything else: somebody waits for tokens.
+            self.dispatch();
             if is_tightened {
                 self.backend.give_back();
             }
@@ -152,7 +154,6 @@ impl Worker {
             if next == Next::Wait && (has_come || has_gone) {
                 next = Next::Step;
             }
-            self.dispatch();
             self.publish();
         }
         self.wind_down();

@@ -3,14 +3,15 @@
 //! The list is `catalog.json`; a person's own file adds to it or replaces entries. A fact that nobody has checked is not in
 //! it: what KV costs follows from the sizes in `config`, a size without `n_bytes` from the number of weights.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::fit::{Demand, Numbers};
+use crate::id::{HubId, is_repository};
 use crate::kv_cost::KvCost;
-use crate::resolve::is_id;
 
 const BUILT_IN: &str = include_str!("catalog.json");
 /// Largest list of a person, in bytes.
@@ -39,7 +40,7 @@ pub struct Entry {
     /// Other short names, such as `qwen3.5-9b`.
     #[serde(default)]
     pub aliases: Vec<String>,
-    /// Its id on the Hub.
+    /// Its repository on the Hub.
     pub repo: String,
     /// Folder inside the repository; the top by default.
     pub subfolder: Option<String>,
@@ -181,9 +182,9 @@ impl Catalog {
         self.models.iter().find(is_it)
     }
 
-    /// The entry of a repository.
-    pub fn of_repo(&self, repo: &str) -> Option<&Entry> {
-        self.models.iter().find(|entry| entry.repo == repo)
+    /// The entry of an id on the Hub.
+    pub fn of_id(&self, id: &str) -> Option<&Entry> {
+        self.models.iter().find(|entry| entry.id() == id)
     }
 
     fn check(&self) -> Result<(), CatalogError> {
@@ -203,6 +204,14 @@ impl Catalog {
 }
 
 impl Entry {
+    /// What it is called on the Hub, see [`HubId`].
+    pub fn id(&self) -> Cow<'_, str> {
+        match &self.subfolder {
+            Some(folder) => Cow::Owned(format!("{}/{folder}", self.repo)),
+            None => Cow::Borrowed(&self.repo),
+        }
+    }
+
     /// All its short names.
     pub fn names(&self) -> impl Iterator<Item = &String> {
         std::iter::once(&self.name).chain(&self.aliases)
@@ -234,8 +243,8 @@ impl Entry {
         if let Some(bad) = self.names().find(is_name) {
             return Err(format!("`{bad}` is no name of up to 64 letters, digits, `-`, `_` and `.`"));
         }
-        if !is_id(&self.repo) {
-            return Err(format!("`{}` is no id of a model on the Hub (owner/name)", self.repo));
+        if !is_repository(&self.repo) || HubId::parse(&self.id()).is_none() {
+            return Err(format!("`{}` is no id of a model on the Hub (owner/name)", self.id()));
         }
         let bits = self.quantization.bits_per_weight();
         if !(1.0..=32.0).contains(&bits) {

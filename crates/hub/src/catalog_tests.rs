@@ -44,6 +44,70 @@ fn kv_costs_are_those_of_the_published_sizes() {
     check("gemma3-270m", 3072);
 }
 
+/// What is known of each model that people ask for; `lacks` is what nobody has published.
+#[test]
+fn the_models_that_people_ask_for_are_there_with_what_is_known() {
+    let catalog = Catalog::built_in();
+    let check = |name: &str, lacks: &[&str]| {
+        let entry = catalog.find(name).unwrap_or_else(|| panic!("{name} is missing"));
+        let has = [
+            ("size", entry.weight_bytes().is_some()),
+            ("family", entry.family.is_some()),
+            ("context", entry.n_context.is_some()),
+            ("state", entry.kv().is_some_and(|kv| kv.n_bytes(1000) > 0)),
+        ];
+        let missing: Vec<&str> = has.iter().filter(|(_, is_there)| !is_there).map(|(what, _)| *what).collect();
+        assert_eq!(missing, lacks, "{name}");
+        assert!(HubId::parse(&entry.id()).is_some() && !entry.capabilities.is_empty(), "{name}");
+        assert!(entry.notes.iter().all(|note| note.text.len() > 10 && note.source.len() > 5), "{name}");
+        assert!(entry.measured.iter().all(|measured| measured.source.len() > 5), "{name}");
+        assert!(entry.mtp_repo.iter().all(|repo| is_repository(repo)), "{name}");
+    };
+    for name in [
+        "qwen3.5-4b",
+        "qwen3.5-9b",
+        "qwen3.5-27b",
+        "qwen3.5-35b",
+        "qwen3.6-27b",
+        "qwen3.6-35b",
+        "qwen3-coder",
+        "gpt-oss-20b",
+        "gpt-oss-120b",
+        "glm-4.5-air",
+        "glm-4.7-flash",
+        "minimax",
+        "kimi-linear",
+        "devstral",
+        "devstral-2",
+        "mistral-small",
+        "gemma3-270m",
+        "gemma3-27b",
+        "gemma-4-e2b",
+        "gemma-4-26b",
+        "gemma-4-31b",
+        "phi-4-mini",
+        "llama-3.2-1b",
+        "llama-3.2-3b",
+        "hermes-3-8b",
+        "lfm2.5-1b",
+        "lfm2.5-2.6b",
+        "lfm2.5-8b",
+        "smollm2",
+        "smollm2-135m",
+        "smollm3",
+    ] {
+        check(name, &[]);
+    }
+    check("qwen3.8-27b", &["family", "context", "state"]);
+    check("gemma-4-12b", &["context", "state"]);
+    check("deepseek-v4-flash", &["state"]);
+    assert_eq!(catalog.find("lfm2.5-2.6b").unwrap().id(), "LiquidAI/LFM2.5-2.6B-MLX/4bit");
+    assert_eq!(catalog.of_id("LiquidAI/LFM2.5-2.6B-MLX/4bit").unwrap().name, "lfm2.5-2.6b-4bit");
+    assert!(catalog.of_id("LiquidAI/LFM2.5-2.6B-MLX").is_none());
+    assert!(catalog.models.iter().filter(|entry| entry.mtp_repo.is_some()).count() >= 5);
+    assert!(catalog.models.iter().filter(|entry| entry.measured.is_some() || !entry.notes.is_empty()).count() >= 15);
+}
+
 /// What was measured holds the weights and about a third of a gigabyte of another program's own.
 #[test]
 fn sizes_agree_with_what_was_measured() {
@@ -65,7 +129,7 @@ fn names_are_found_in_any_case() {
     assert_eq!(repo("qwen3.5-9b"), Some("mlx-community/Qwen3.5-9B-4bit"));
     assert_eq!(repo("Qwen3.5-9B-4bit"), Some("mlx-community/Qwen3.5-9B-4bit"));
     assert_eq!(repo("qwen3.5-9"), None);
-    assert_eq!(catalog.of_repo("mlx-community/Qwen3-8B-4bit").unwrap().name, "qwen3-8b-4bit");
+    assert_eq!(catalog.of_id("mlx-community/Qwen3-8B-4bit").unwrap().name, "qwen3-8b-4bit");
 }
 
 #[test]

@@ -33,8 +33,9 @@ pub use self::pace::Pace;
 use self::pieces::Pieces;
 pub use self::search::{Hit, search};
 use self::store::Store;
-pub use self::store::free_bytes;
+pub use self::store::{free_bytes, is_writable};
 use self::worker::Wanted;
+use crate::id::HubId;
 
 /// Where the Hub is unless told otherwise.
 pub const DEFAULT_ENDPOINT: &str = "https://huggingface.co";
@@ -140,8 +141,8 @@ pub struct Progress {
 /// Told of progress after every piece; `Break` cancels.
 pub type OnProgress<'a> = dyn FnMut(Progress) -> ControlFlow<()> + 'a;
 
-/// Downloads what a model needs of the repository `id` (`owner/name`): documents, tokenizer and safetensors, never
-/// pickled files or code. Returns the folder of the snapshot. Files that the cache holds already are not fetched again.
+/// Downloads what the model `id` needs, see [`HubId`]: documents, tokenizer and safetensors, or a GGUF file; never pickled files
+/// or code. Returns its folder or file in the snapshot. Files that the cache holds already are not fetched again.
 ///
 /// # Errors
 /// When the Hub cannot be reached or refuses, or its files are not what it promised; all say what to do next.
@@ -164,9 +165,10 @@ fn download_from(
     endpoint: &Endpoint<'_>,
     progress: &mut OnProgress<'_>,
 ) -> Result<PathBuf, DownloadError> {
-    let hub = Hub::new(id, options, endpoint)?;
-    let listing = Listing::parse(&ask(&hub, &options.patience)?, hub.endpoint())?;
-    let store = Store::new(&options.cache, id, &listing.commit)?;
+    let name = HubId::parse(id).ok_or_else(|| DownloadError::BadId { id: id.to_owned() })?;
+    let hub = Hub::new(&name, options, endpoint)?;
+    let listing = Listing::parse(&ask(&hub, &options.patience)?, hub.endpoint(), &name)?;
+    let store = Store::new(&options.cache, &name, &listing.commit)?;
     let (patience, parallel, present) = (options.patience, options.parallel, options.present);
     let mut fetch = Fetch { hub, store, patience, parallel, present, progress, n_before: 0, n_bytes: 0 };
 
@@ -183,7 +185,11 @@ fn download_from(
     for file in &files {
         fetch.file(file, &listing.commit)?;
     }
-    fetch.store.publish(&files, fetch.hub.revision())
+    let snapshot = fetch.store.publish(&files, fetch.hub.revision())?;
+    Ok(match name.inside {
+        Some(inside) => snapshot.join(inside),
+        None => snapshot,
+    })
 }
 
 /// The Hub's answer about the model. A Hub that cannot be reached at all is not tried again: most likely it stays so.

@@ -5,6 +5,7 @@ pub mod checkpoint;
 pub mod download;
 pub mod fit;
 pub mod gguf;
+pub mod id;
 pub mod kv_cost;
 pub mod recommend;
 pub mod resolve;

@@ -7,6 +7,8 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use crate::id::HubId;
+
 /// Where a model's files are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
@@ -49,8 +51,11 @@ pub fn resolve(model: &str, cache: Option<&Path>) -> Result<Source, ResolveError
         return at_path(path);
     }
     match cache {
-        Some(cache) if is_id(model) => in_cache(model, cache),
-        _ => Err(ResolveError::NoSuchPath { path: path.to_owned() }),
+        Some(cache) => match HubId::parse(model) {
+            Some(id) => in_cache(model, id, cache),
+            None => Err(ResolveError::NoSuchPath { path: path.to_owned() }),
+        },
+        None => Err(ResolveError::NoSuchPath { path: path.to_owned() }),
     }
 }
 
@@ -83,26 +88,33 @@ fn is_gguf(path: &Path) -> bool {
     path.is_file() && fs::File::open(path).is_ok_and(read) && magic == *b"GGUF"
 }
 
-/// Whether `model` can be a Hub id: `owner/name` of letters, digits, `-`, `_` and `.`, so that it stays inside the cache.
-pub fn is_id(model: &str) -> bool {
-    let is_part = |part: &str| {
-        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-        !part.is_empty() && part.chars().all(plain) && !part.starts_with(['.', '-']) && !part.contains("--")
-    };
-    model.len() <= 96 && model.split_once('/').is_some_and(|(owner, name)| is_part(owner) && is_part(name))
-}
-
-fn in_cache(id: &str, cache: &Path) -> Result<Source, ResolveError> {
-    let repository = cache.join(format!("models--{}", id.replace('/', "--")));
+fn in_cache(name: &str, id: HubId<'_>, cache: &Path) -> Result<Source, ResolveError> {
+    let repository = cache.join(id.cache_folder());
+    let absent = || ResolveError::NotInCache { id: name.to_owned(), cache: cache.to_owned() };
+    let incomplete = || ResolveError::Incomplete { id: name.to_owned(), cache: cache.to_owned() };
     if !repository.is_dir() {
-        return Err(ResolveError::NotInCache { id: id.to_owned(), cache: cache.to_owned() });
+        return Err(absent());
     }
-    let incomplete = || ResolveError::Incomplete { id: id.to_owned(), cache: cache.to_owned() };
-    let snapshot = snapshot(&repository).ok_or_else(incomplete)?;
-    at_path(&snapshot).map_err(|error| match error {
+    let place = match id.inside {
+        None => snapshot(&repository).ok_or_else(incomplete)?,
+        Some(inside) => inside_of(&repository, inside).ok_or_else(absent)?,
+    };
+    at_path(&place).map_err(|error| match error {
         ResolveError::SeveralGguf { .. } => error,
         _ => incomplete(),
     })
+}
+
+/// A folder or file of a repository: in the snapshot that `main` points to, else, as another part may have been downloaded
+/// later from a newer commit, in whichever has it.
+fn inside_of(repository: &Path, inside: &str) -> Option<PathBuf> {
+    let place = |snapshot: PathBuf| Some(snapshot.join(inside)).filter(|path| path.exists());
+    let newest = || {
+        let snapshots = fs::read_dir(repository.join("snapshots")).ok()?;
+        let places = snapshots.filter_map(|entry| place(entry.ok()?.path()));
+        places.max_by_key(|path| path.symlink_metadata().and_then(|meta| meta.modified()).ok())
+    };
+    snapshot(repository).and_then(place).or_else(newest)
 }
 
 /// The snapshot that `main` points to, or the only one there is.

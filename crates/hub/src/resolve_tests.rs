@@ -55,6 +55,11 @@ fn ids_are_found_in_the_cache() {
     put(cache, "models--org--partial/refs/main", COMMIT);
     put(cache, "models--org--escape/refs/main", "../../models--org--named/snapshots/other");
     put(cache, "models--org--bare/snapshots/abc/readme.md", "");
+    put(cache, "models--org--many/refs/main", COMMIT);
+    put(cache, &format!("models--org--many/snapshots/{COMMIT}/4bit/config.json"), "{}");
+    put(cache, &format!("models--org--many/snapshots/{COMMIT}/a.gguf"), "GGUF....");
+    put(cache, &format!("models--org--many/snapshots/{COMMIT}/b.gguf"), "GGUF....");
+    put(cache, "models--org--many/snapshots/other/8bit/config.json", "{}");
     let find = |id: &str| resolve(id, Some(cache));
     let named = cache.join(format!("models--org--named/snapshots/{COMMIT}"));
     assert_eq!(find("org/named"), Ok(Source::Folder(named)));
@@ -62,14 +67,20 @@ fn ids_are_found_in_the_cache() {
     for id in ["org/partial", "org/escape", "org/bare"] {
         assert_eq!(find(id), Err(ResolveError::Incomplete { id: id.to_owned(), cache: cache.to_owned() }));
     }
-    let id = "org/none".to_owned();
-    assert_eq!(find("org/none"), Err(ResolveError::NotInCache { id, cache: cache.to_owned() }));
+    let many = cache.join("models--org--many/snapshots");
+    assert_eq!(find("org/many/4bit"), Ok(Source::Folder(many.join(COMMIT).join("4bit"))));
+    assert_eq!(find("org/many/8bit"), Ok(Source::Folder(many.join("other/8bit"))), "of an earlier commit");
+    assert_eq!(find("org/many/b.gguf"), Ok(Source::Gguf(many.join(COMMIT).join("b.gguf"))));
+    assert!(matches!(find("org/many"), Err(ResolveError::SeveralGguf { .. })));
+    for id in ["org/none", "org/many/2bit", "org/none/4bit"] {
+        assert_eq!(find(id), Err(ResolveError::NotInCache { id: id.to_owned(), cache: cache.to_owned() }));
+    }
 }
 
 #[test]
 fn what_cannot_be_an_id_is_a_missing_path() {
     let cache = tempfile::tempdir().unwrap();
-    for model in ["name", "a/b/c", "../up", "org/..", "org/a--b", "/org/name", "org/", "org/na me", "./org/name"] {
+    for model in ["name", "../up", "org/..", "org/a--b", "/org/name", "org/", "org/na me", "./org/name"] {
         let result = resolve(model, Some(cache.path()));
         assert_eq!(result, Err(ResolveError::NoSuchPath { path: model.into() }), "{model}");
     }

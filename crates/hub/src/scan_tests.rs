@@ -89,6 +89,79 @@ fn the_cache_shows_what_is_whole_and_what_is_not() {
     assert!(reason(dangling).contains("`model.safetensors`"), "{}", reason(dangling));
 }
 
+/// Puts a file into the snapshot of a repository, as a link to a blob named like `blob`.
+fn link(cache: &Path, id: &str, (name, blob): (&str, &str), bytes: impl AsRef<[u8]>) {
+    let repository = cache.join(format!("models--{}", id.replace('/', "--")));
+    put(&repository.join("refs/main"), COMMIT);
+    put(&repository.join("blobs").join(blob), bytes);
+    let path = repository.join("snapshots").join(COMMIT).join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let up = "../".repeat(2 + name.matches('/').count());
+    std::os::unix::fs::symlink(Path::new(&up).join("blobs").join(blob), path).unwrap();
+}
+
+/// A repository with a model in two packings, one in a folder below, and two GGUF files.
+fn several(cache: &Path) {
+    let source = tempfile::tempdir().unwrap();
+    checkpoint(source.path());
+    let weights = fs::read(source.path().join("model.safetensors")).unwrap();
+    for folder in ["4bit", "mlx/8bit"] {
+        link(cache, "org/all", (&format!("{folder}/config.json"), "shared-config"), CONFIG);
+        link(cache, "org/all", (&format!("{folder}/tokenizer.json"), "shared-tokenizer"), "{}");
+        let blob = format!("weights-{}", folder.replace('/', "-"));
+        link(cache, "org/all", (&format!("{folder}/model.safetensors"), &blob), &weights);
+    }
+    link(cache, "org/all", ("a-Q8_0.gguf", "a"), tiny("llama", Kind::Q8_0).build());
+    link(cache, "org/all", ("UD/b.gguf", "b"), tiny("llama", Kind::Q4_0).build());
+    link(cache, "org/all", ("notes/config.json", "notes"), "{}");
+}
+
+#[test]
+fn a_repository_shows_each_of_its_models() {
+    let dir = tempfile::tempdir().unwrap();
+    several(dir.path());
+    let names = |expected: &[&str]| expected.iter().map(|name| ((*name).to_owned(), "ready")).collect::<Vec<_>>();
+    let all = ["org/all/4bit", "org/all/UD/b.gguf", "org/all/a-Q8_0.gguf", "org/all/mlx/8bit"];
+    assert_eq!(found(Owner::HuggingFace, dir.path()), names(&all));
+    // One goes; what others share stays.
+    let models = || scan(&[place(Owner::HuggingFace, dir.path())]).remove(0).models;
+    let model = |name: &str| models().into_iter().find(|model| model.name == name).unwrap();
+    let repository = dir.path().join("models--org--all");
+    let blob = |name: &str| repository.join("blobs").join(name);
+    let n_weights = blob("weights-4bit").metadata().unwrap().len();
+    let four = model("org/all/4bit");
+    assert_eq!((four.n_bytes, remove(&four).unwrap().n_bytes), (n_weights + CONFIG.len() as u64 + 2, n_weights));
+    assert_eq!(found(Owner::HuggingFace, dir.path()), names(&all[1..]));
+    assert!(blob("shared-config").exists() && !blob("weights-4bit").exists());
+    remove(&model("org/all/a-Q8_0.gguf")).unwrap();
+    remove(&model("org/all/mlx/8bit")).unwrap();
+    assert!(!blob("a").exists() && !blob("shared-config").exists() && blob("b").exists());
+    assert_eq!(found(Owner::HuggingFace, dir.path()), names(&["org/all/UD/b.gguf"]));
+    remove(&model("org/all/UD/b.gguf")).unwrap();
+    assert!(!repository.exists());
+}
+
+#[test]
+fn parts_of_a_pipeline_are_no_models() {
+    let dir = tempfile::tempdir().unwrap();
+    several(dir.path());
+    link(dir.path(), "org/all", ("model_index.json", "index"), "{}");
+    assert!(found(Owner::HuggingFace, dir.path()).iter().all(|(name, _)| name == "org/all"));
+}
+
+#[test]
+fn a_part_whose_bytes_are_gone_is_incomplete() {
+    let dir = tempfile::tempdir().unwrap();
+    several(dir.path());
+    let blobs = dir.path().join("models--org--all/blobs");
+    fs::remove_file(blobs.join("weights-4bit")).unwrap();
+    fs::remove_file(blobs.join("b")).unwrap();
+    let all = found(Owner::HuggingFace, dir.path());
+    let state = |name: &str| all.iter().find(|(other, _)| other == name).unwrap().1;
+    assert_eq!((state("org/all/4bit"), state("org/all/UD/b.gguf")), ("partial", "partial"));
+    assert_eq!(state("org/all/mlx/8bit"), "ready");
+}
+
 #[test]
 fn folders_show_checkpoints_and_gguf_files() {
     let dir = tempfile::tempdir().unwrap();

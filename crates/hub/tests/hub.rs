@@ -6,6 +6,7 @@ mod hub {
     mod download;
     mod download_faults;
     mod download_parallel;
+    mod download_parts;
     mod download_refusals;
     mod loopback;
     mod python_hub;

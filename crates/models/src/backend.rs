@@ -170,6 +170,7 @@ impl Backend for MlxBackend {
 
     fn submit(&mut self, step: &Step) -> Result<(), StepError> {
         self.check(step)?;
+        self.start_oldest();
         // Taken out of the map for the time of the pass, which borrows them all at once.
         let mut sequences: Vec<_> = step.rows.iter().filter_map(|row| self.sequences.remove(&row.sequence)).collect();
         let rows = sequences.iter_mut().zip(&step.rows).map(|(sequence, row)| (&mut sequence.cache, n_tokens(row)));
@@ -212,9 +213,6 @@ impl Backend for MlxBackend {
             // Blocks that others have of these runs may be half written.
             let failed = ids.iter().filter_map(|id| self.sequences.get(id));
             failed.flat_map(|sequence| sequence.cache.written()).for_each(|run| run.lose());
-        }
-        if let Some(next) = self.in_flight.front_mut() {
-            next.start();
         }
         let output = output?;
         for (id, n_drafts) in verified {
@@ -322,6 +320,12 @@ impl MlxBackend {
     fn owner(&self) -> Owner<'_> {
         let Self { info, layout, template, .. } = self;
         Owner { fingerprint: &info.fingerprint, n_context: info.n_context, layout, template }
+    }
+
+    /// Hands the oldest step to the device, if it has not got it. On a CPU that takes nearly as long as the step: whoever
+    /// collects is not to wait for the step after, so that it starts with the next call and not with the last one's results.
+    fn start_oldest(&mut self) {
+        self.in_flight.front_mut().into_iter().for_each(Flight::start);
     }
 
     /// Refuses a step that does not fit the state, before anything has changed.

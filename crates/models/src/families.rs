@@ -9,6 +9,7 @@ use crate::{LoadError, LoadResult};
 
 mod bailing_hybrid;
 mod bailing_moe;
+mod bailing_moe_linear;
 mod bailing_moe_v3;
 mod block;
 #[cfg(test)]
@@ -47,6 +48,7 @@ mod nemotron_h;
 mod next_layer;
 mod olmo2;
 mod olmo3;
+mod olmo_hybrid;
 mod per_layer;
 mod phi;
 mod phi3;
@@ -130,6 +132,7 @@ pub struct Family {
 pub const FAMILIES: &[Family] = &[
     Family { name: "bailing_hybrid", aliases: &[], load: bailing_hybrid::load },
     Family { name: "bailing_moe", aliases: &["bailing_moe_v2"], load: bailing_moe::load },
+    Family { name: "bailing_moe_linear", aliases: &[], load: bailing_moe_linear::load },
     Family { name: "cohere2", aliases: &[], load: cohere2::load },
     Family { name: "deepseek_v2", aliases: &[], load: deepseek::load },
     Family { name: "deepseek_v3", aliases: &["joyai_llm_flash", "kimi_k2", "kimi_k25"], load: deepseek::load },
@@ -166,6 +169,7 @@ pub const FAMILIES: &[Family] = &[
     Family { name: "nemotron_h", aliases: &[], load: nemotron_h::load },
     Family { name: "olmo2", aliases: &[], load: olmo2::load },
     Family { name: "olmo3", aliases: &[], load: olmo3::load },
+    Family { name: "olmo_hybrid", aliases: &[], load: olmo_hybrid::load },
     Family { name: "phi", aliases: &[], load: phi::load },
     Family { name: "phi3", aliases: &[], load: phi3::load },
     Family {

@@ -12,6 +12,7 @@ use crate::mx::{self, Array, Dtype, Packing};
 /// Goldens of networks with layers that keep a state, one a family or layout.
 pub const RECURRENT: &[&str] = &[
     "bailing_hybrid",
+    "bailing_moe_linear",
     "bailing_moe_v3",
     "deepseek_v4",
     "falcon_h1",
@@ -21,6 +22,7 @@ pub const RECURRENT: &[&str] = &[
     "lfm2",
     "lfm2_moe",
     "nemotron_h",
+    "olmo_hybrid",
     "qwen3_5",
     "qwen3_5_moe",
     "qwen3_next",

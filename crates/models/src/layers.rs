@@ -1,6 +1,7 @@
 //! What families are built from.
 
 pub mod attention;
+pub mod decays;
 pub mod delta_net;
 pub mod delta_rule;
 pub mod embedding;

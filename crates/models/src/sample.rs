@@ -4,12 +4,11 @@
 //! likely as the last one it must keep, and the draw walks the kept tokens in the order of their ids, so that a row's
 //! token does not depend on the rows beside it.
 
-use std::borrow::Cow;
-
 use tokbar_engine::{Draw, SamplingOptions, TokenId};
 
 use crate::mx::{self, Array, Cut, Dtype, Result};
 
+mod adjust;
 mod exclude;
 mod mask;
 
@@ -38,7 +37,9 @@ pub struct SampleRow<'a> {
 struct Place<'a> {
     options: &'a SamplingOptions,
     draw: &'a Draw,
-    counts: Option<Cow<'a, Counts>>,
+    counts: Option<&'a Counts>,
+    /// Drafts that are taken for accepted.
+    before: &'a [TokenId],
 }
 
 /// How often each token was seen, on the device.
@@ -96,33 +97,12 @@ impl Counts {
         self.output = mx::scatter_add(&self.output, indices, &ones, 1)?;
         Ok(())
     }
-
-    /// `[1, V]` logits after the penalties.
-    fn penalise(&self, logits: &Array, options: &SamplingOptions) -> Result<Array> {
-        let zero = mx::scalar(0.0);
-        let mut logits = logits.clone();
-        if options.repetition_penalty != 1.0 {
-            let seen = mx::greater(&mx::add(&self.prompt, &self.output)?, &zero)?;
-            let penalty = mx::scalar(options.repetition_penalty);
-            let is_positive = mx::greater(&logits, &zero)?;
-            let penalised =
-                mx::select(&is_positive, &mx::divide(&logits, &penalty)?, &mx::multiply(&logits, &penalty)?)?;
-            logits = mx::select(&seen, &penalised, &logits)?;
-        }
-        if options.presence_penalty != 0.0 {
-            let seen = mx::cast(&mx::greater(&self.output, &zero)?, Dtype::Float32)?;
-            logits = mx::subtract(&logits, &mx::multiply(&seen, &mx::scalar(options.presence_penalty))?)?;
-        }
-        if options.frequency_penalty != 0.0 {
-            logits = mx::subtract(&logits, &mx::multiply(&self.output, &mx::scalar(options.frequency_penalty))?)?;
-        }
-        Ok(logits)
-    }
 }
 
-/// Samples a token for every draw of the rows from `[N, V]` logits.
+/// Samples a token for every draw of the rows from `[N, V]` logits. All draws go through the same operations, however many
+/// there are.
 pub fn sample(logits: &Array, rows: &mut [SampleRow<'_>]) -> Result<Sampled> {
-    let places = places(rows)?;
+    let places = places(rows);
     let wants_scores = places.iter().any(|place| place.options.n_logprobs.is_some());
     let is_raw = places
         .iter()
@@ -133,36 +113,43 @@ pub fn sample(logits: &Array, rows: &mut [SampleRow<'_>]) -> Result<Sampled> {
         return Ok(Sampled { tokens: mx::argmax(&allowed, -1)?, scores: None });
     }
     let allowed = mx::cast(&allowed, Dtype::Float32)?;
-    let adjusted = if is_raw { allowed } else { adjust(&allowed, &places)? };
+    let adjusted = if is_raw { allowed } else { adjust::apply(&allowed, &places)? };
     let greedy = mx::argmax(&adjusted, -1)?;
     let tokens = if is_greedy { greedy } else { draw(&adjusted, &places, &greedy)? };
     let n_top = places.iter().filter_map(|place| place.options.n_logprobs).max();
     let scores = n_top.map(|n_top| score(logits, &tokens, n_top)).transpose()?;
     drop(places);
-    let mut at = 0;
-    for row in rows {
-        if let (Some(counts), [_]) = (&mut row.counts, row.draws) {
-            let token = mx::cast(&mx::slice(&tokens, &[cut(0, at)])?, Dtype::Int32)?;
-            counts.add(&mx::reshape(&token, &[1, 1])?)?;
-        }
-        at += row.draws.len();
-    }
+    count(rows, &tokens)?;
     Ok(Sampled { tokens, scores })
 }
 
-/// The draws of all rows, each with the counts that it would see if all drafts before it were accepted.
-fn places<'a>(rows: &'a [SampleRow<'_>]) -> Result<Vec<Place<'a>>> {
-    let mut places = Vec::with_capacity(rows.len());
-    for row in rows {
-        let mut counts = row.counts.as_deref().map(Cow::Borrowed);
-        for (draw_idx, draw) in row.draws.iter().enumerate() {
-            if let (Some(counts), Some(at)) = (&mut counts, draw_idx.checked_sub(1)) {
-                counts.to_mut().add_known(row.drafts.get(at..draw_idx).unwrap_or_default())?;
-            }
-            places.push(Place { options: row.options, draw, counts: counts.clone() });
-        }
+/// Counts the lone draws among `tokens`, `[N]`.
+fn count(rows: &mut [SampleRow<'_>], tokens: &Array) -> Result<()> {
+    if rows.iter().all(|row| row.counts.is_none()) {
+        return Ok(());
     }
-    Ok(places)
+    let tokens = mx::reshape(&mx::cast(tokens, Dtype::Int32)?, &[1, tokens.dim(0)])?;
+    let mut at = 0;
+    for row in rows {
+        if let (Some(counts), [_]) = (&mut row.counts, row.draws) {
+            counts.add(&mx::slice(&tokens, &[cut(1, at)])?)?;
+        }
+        at += row.draws.len();
+    }
+    Ok(())
+}
+
+/// The draws of all rows.
+fn places<'a>(rows: &'a [SampleRow<'_>]) -> Vec<Place<'a>> {
+    let places = rows.iter().flat_map(|row| {
+        row.draws.iter().enumerate().map(|(draw_idx, draw)| Place {
+            options: row.options,
+            draw,
+            counts: row.counts.as_deref(),
+            before: &row.drafts[..draw_idx.min(row.drafts.len())],
+        })
+    });
+    places.collect()
 }
 
 /// Log-probabilities of `tokens` `[N]` and of the `n_top` likeliest tokens under `[N, V]` logits.
@@ -204,36 +191,14 @@ fn cut(axis: usize, at: usize) -> Cut {
     Cut { axis, start: at as i32, stop: at as i32 + 1 }
 }
 
-/// Applies biases and penalties place by place.
-fn adjust(logits: &Array, places: &[Place<'_>]) -> Result<Array> {
-    let mut adjusted = Vec::with_capacity(places.len());
-    for (place_idx, place) in places.iter().enumerate() {
-        let mut logits = mx::slice(logits, &[cut(0, place_idx)])?;
-        logits = biased(logits, place.options.logit_bias.iter().map(|(&token, &bias)| (token, bias)))?;
-        if let Some(counts) = &place.counts {
-            logits = counts.penalise(&logits, place.options)?;
-        }
-        adjusted.push(biased(logits, place.draw.bias().iter().copied())?);
-    }
-    mx::concatenate(&adjusted.iter().collect::<Vec<_>>(), 0)
-}
-
-/// `[1, V]` logits with a bias added to single tokens.
-fn biased(logits: Array, biases: impl Iterator<Item = (TokenId, f32)>) -> Result<Array> {
-    let (ids, values): (Vec<i32>, Vec<f32>) = biases.map(|(token, bias)| (token as i32, bias)).unzip();
-    if ids.is_empty() {
-        return Ok(logits);
-    }
-    let shape = [1, ids.len() as i32];
-    mx::scatter_add(&logits, &Array::from_slice(&ids, &shape), &Array::from_slice(&values, &shape), 1)
+/// `[N, 1]`: a number of each place.
+fn column(places: &[Place<'_>], value: impl Fn(&Place<'_>) -> f32) -> Array {
+    Array::from_slice(&places.iter().map(value).collect::<Vec<_>>(), &[places.len() as i32, 1])
 }
 
 /// Draws from the filtered distribution; greedy ones keep `greedy`.
 fn draw(logits: &Array, places: &[Place<'_>], greedy: &Array) -> Result<Array> {
-    let column = |value: &dyn Fn(&Place<'_>) -> f32| {
-        Array::from_slice(&places.iter().map(value).collect::<Vec<_>>(), &[places.len() as i32, 1])
-    };
-    let temperature = column(&|place| if place.options.is_greedy() { 1.0 } else { place.options.temperature });
+    let temperature = column(places, |place| if place.options.is_greedy() { 1.0 } else { place.options.temperature });
     let mut scaled = mx::divide(logits, &temperature)?;
     if let Some(threshold) = threshold(&scaled, places)? {
         scaled = mx::select(&mx::greater_equal(&scaled, &threshold)?, &scaled, &mx::scalar(f32::NEG_INFINITY))?;
@@ -242,7 +207,7 @@ fn draw(logits: &Array, places: &[Place<'_>], greedy: &Array) -> Result<Array> {
     let sums = mx::cumsum(&probs, -1)?;
     let n_vocab = sums.dim(-1);
     let total = mx::slice(&sums, &[cut(1, n_vocab as usize - 1)])?;
-    let target = mx::multiply(&total, &column(&|place| place.draw.uniform.min(UNIFORM_MAX)))?;
+    let target = mx::multiply(&total, &column(places, |place| place.draw.uniform.min(UNIFORM_MAX)))?;
     // A parallel running sum may waver by a rounding error: only tokens that were kept can be drawn.
     let sums = mx::select(&mx::greater(&probs, &mx::scalar(0.0))?, &sums, &mx::scalar(-1.0))?;
     let drawn = mx::argmax(&mx::greater(&sums, &target)?, -1)?;

@@ -48,7 +48,7 @@ pub use shelf::{
     Consent, Detected, Disk, DiskState, Fit, Formats, Found, Hit, Machine, Model, ModelDetail, ModelSettings, Note,
     PlaceChange, PlaceInfo, Places, Recommended, Removal, Removed, Shelf, Shelves, Verdict,
 };
-pub use status::{Endpoints, Site, State, StateKind, Status};
+pub use status::{Endpoints, SafeNote, Site, State, StateKind, Status};
 pub use tools::{ToolCensus, ToolSource, Toolbox, WaitingCall, Word};
 pub use transfers::{Transfer, TransferChange, TransferKind, TransferState, Transfers};
 pub use upkeep::{CachedModel, DiskCache, Finding, FindingState, Upkeep};
@@ -135,8 +135,13 @@ async fn about(headers: HeaderMap) -> Response {
 }
 
 async fn health(Shared(state): Shared<ServerState>) -> Response {
-    let models = state.models.all();
-    Json(json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION"), "n_models": models.len() })).into_response()
+    let (n_models, safe_mode) = (state.models.all().len(), state.parts.site.safe_mode.now());
+    let mut said = json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION"), "n_models": n_models });
+    // Why a second caller waits, for whoever looks no further.
+    if safe_mode.is_some() {
+        said["safe_mode"] = json!("one sequence at a time after an unclean end; see /control/v1/status");
+    }
+    Json(said).into_response()
 }
 
 /// Whether calls can be answered now: for whoever sends them here or elsewhere.

@@ -14,6 +14,7 @@ mod cors;
 mod dialects;
 mod doors;
 mod error;
+mod failure;
 mod fields;
 mod generate;
 mod generation;

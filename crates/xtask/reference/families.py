@@ -408,7 +408,10 @@ def nemotron_h(config):
         n, inner = config["n_routed_experts"], config["moe_intermediate_size"]
         latent = config.get("moe_latent_size")
         out = [("gate.weight", [n, hidden], "matrix"), ("gate.e_score_correction_bias", [n], "bias")]
-        for expert in range(n):
+        if config.get("is_converted"):
+            shapes = {"fc1": [n, inner, latent or hidden], "fc2": [n, latent or hidden, inner]}
+            out += [(f"switch_mlp.{name}.weight", shape, "matrix") for name, shape in shapes.items()]
+        for expert in [] if config.get("is_converted") else range(n):
             out += plain(f"experts.{expert}.", latent or hidden, inner)
         if latent:
             shapes = {"fc1_latent_proj": [latent, hidden], "fc2_latent_proj": [hidden, latent]}
@@ -446,11 +449,17 @@ def granitemoehybrid(config):
             out += below(f"{at}.mamba", state_space(config, names, biases))
         else:
             out += below(f"{at}.self_attn", attention(config, config["attention_bias"]))
+        if config.get("is_converted") and not n:
+            out += below(at, gated("mlp", hidden, shared) + [(f"{name}.weight", [hidden], "norm") for name in PRE_NORMS])
+            continue
         joined = {"shared_mlp.input_linear": [2 * shared, hidden], "shared_mlp.output_linear": [hidden, shared]}
         if n:
             joined["block_sparse_moe.input_linear"] = [n, 2 * inner, hidden]
             joined["block_sparse_moe.output_linear"] = [n, hidden, inner]
             joined["block_sparse_moe.router.layer"] = [n, hidden]
+        if config.get("is_converted"):
+            joined = {name: shape for name, shape in joined.items() if "block_sparse_moe.input" not in name and "block_sparse_moe.output" not in name}
+            out += below(at, stacked("block_sparse_moe", n, hidden, inner))
         out += [(f"{at}.{name}.weight", shape, "matrix") for name, shape in joined.items()]
         out += [(f"{at}.{name}.weight", [hidden], "norm") for name in PRE_NORMS]
     return out
@@ -526,11 +535,14 @@ def lfm2(config):
 
     def feed_forward(layer):
         if config["model_type"] == "lfm2" or layer < config["num_dense_layers"]:
-            return renamed(gated("feed_forward", hidden, inner))
+            dense = gated("feed_forward", hidden, inner)
+            return dense if config.get("is_converted") and config["model_type"] != "lfm2" else renamed(dense)
         n = config["num_experts"]
         out = [("feed_forward.gate.weight", [n, hidden], "matrix")]
         if config["use_expert_bias"]:
             out.append(("feed_forward.expert_bias", [n], "bias"))
+        if config.get("is_converted"):
+            return out + stacked("feed_forward", n, hidden, config["moe_intermediate_size"])
         return out + apart("feed_forward", n, hidden, config["moe_intermediate_size"], W123)
 
     def renamed(tensors):
@@ -571,6 +583,61 @@ def gated_attention(config):
             out.append((f"self_attn.{name}_proj.bias", [rows], "bias"))
     kind = "norm_zero" if config.get("published") else "norm"
     return out + [(f"{name}.weight", [size], kind) for name in HEAD_NORMS]
+
+
+def olmo_hybrid(config):
+    """Linear attention, normed before its parts, and attention, normed after them."""
+    hidden, size, heads = config["hidden_size"], head_dim(config), config["linear_num_value_heads"]
+    keys = config["linear_num_key_heads"] * config["linear_key_head_dim"]
+    values, taps = heads * config["linear_value_head_dim"], config["linear_conv_kernel_dim"]
+    q, kv = config["num_attention_heads"] * size, config["num_key_value_heads"] * size
+
+    def linear():
+        rows = {"q": keys, "k": keys, "v": values, "a": heads, "b": heads, "g": values}
+        out = [(f"{name}_proj.weight", [n, hidden], "matrix") for name, n in rows.items()]
+        out += [(f"{name}_conv1d.weight", [rows[name], 1, taps], "matrix") for name in "qkv"]
+        out += [("A_log", [heads], "decay"), ("dt_bias", [heads], "bias"), ("o_norm.weight", [config["linear_value_head_dim"]], "norm")]
+        return below("linear_attn", [*out, ("o_proj.weight", [hidden, values], "matrix")])
+
+    def softmax():
+        norms = [(f"{name}_norm.weight", [n], "norm") for name, n in {"q": q, "k": kv}.items()]
+        return below("self_attn", attention(config, config["attention_bias"]) + norms)
+
+    out = ends(config, "model.embed_tokens", "model.norm")
+    kinds = config.get("layer_types") or ["full_attention" if layer % 4 == 3 else "linear_attention" for layer in range(config["num_hidden_layers"])]
+    for layer, kind in enumerate(kinds):
+        parts, norms = (linear(), PRE_NORMS) if kind == "linear_attention" else (softmax(), POST_NORMS)
+        parts += gated("mlp", hidden, config["intermediate_size"]) + [(f"{name}.weight", [hidden], "norm") for name in norms]
+        out += below(f"model.layers.{layer}", parts)
+    return out
+
+
+def bailing_moe_linear(config):
+    """Lightning attention, and attention as Ling has it."""
+    hidden, heads, size = config["hidden_size"], config["num_attention_heads"], head_dim(config)
+    n, kv = heads * size, config["num_key_value_heads"] * size
+
+    def mixer(attends):
+        rows = n + 2 * kv if attends else 3 * n
+        out = [("query_key_value.weight", [rows, hidden], "matrix"), ("dense.weight", [hidden, n], "matrix")]
+        out += [("query_key_value.bias", [rows], "bias")] * config.get("use_qkv_bias", False)
+        if config.get("use_qk_norm"):
+            out += [(f"{name}_layernorm.weight", [size], "norm") for name in ("query", "key")]
+        return out if attends else [*out, ("g_proj.weight", [n, hidden], "matrix"), ("g_norm.weight", [n], "norm")]
+
+    def layer(config, index):
+        layers, group = config["num_hidden_layers"], config["layer_group_size"]
+        out = below("attention", mixer((index + 1) % group == 0 or index >= layers // group * group))
+        if index < config["first_k_dense_replace"]:
+            return out + gated("mlp", hidden, config["intermediate_size"])
+        experts, inner = config["num_experts"], config["moe_intermediate_size"]
+        out.append(("mlp.gate.weight", [experts, hidden], "matrix"))
+        out += [("mlp.gate.expert_bias", [experts], "bias")] * config.get("moe_router_enable_expert_bias", False)
+        out += gated("mlp.shared_experts", hidden, (config.get("moe_shared_expert_intermediate_size") or inner) * config["num_shared_experts"])
+        return out + apart("mlp", experts, hidden, inner)
+
+    out = dense(config, PRE_NORMS, "norm", [], mlp=layer, joined="attention by mlp")
+    return [(name.replace("embed_tokens", "word_embeddings"), shape, kind) for name, shape, kind in out]
 
 
 def qwen3_next(config):
@@ -673,7 +740,7 @@ def bailing_hybrid(config):
 
     def latent():
         out = [("g_proj.weight", [heads, hidden], "matrix")] * is_third
-        for name, shape, kind in latent_attention(config):
+        for name, shape, kind in latent_attention(config, "apart" if config.get("is_converted") else "kv_b_proj"):
             name = name.removeprefix("self_attn.").replace("o_proj", "dense")
             out.append((name, shape, kind))
             if config.get("use_qkv_bias") and any(part in name for part in ("q_a_proj", "kv_a_proj", "dense")):
@@ -690,7 +757,7 @@ def bailing_hybrid(config):
             return out + gated("mlp", hidden, config["intermediate_size"])
         out += [("mlp.gate.weight", [n, hidden], "matrix"), ("mlp.gate.expert_bias", [n], "bias")]
         out += gated("mlp.shared_experts", hidden, config.get("moe_shared_expert_intermediate_size", inner) * config["num_shared_experts"])
-        return out + apart("mlp", n, hidden, inner)
+        return out + (stacked if config.get("is_converted") else apart)("mlp", n, hidden, inner)
 
     out = dense(config, PRE_NORMS, "norm", [], mlp=layer, joined="attention by mlp")
     return [(name.replace("embed_tokens", "word_embeddings"), shape, kind) for name, shape, kind in out]
@@ -710,6 +777,7 @@ FAMILIES = {
     "gpt_oss": gpt_oss,
     "bailing_hybrid": bailing_hybrid,
     "bailing_moe": bailing_moe,
+    "bailing_moe_linear": bailing_moe_linear,
     "bailing_moe_v2": bailing_moe,
     "cohere2": cohere2,
     "ernie4_5": ernie4_5,
@@ -737,6 +805,7 @@ FAMILIES = {
     "nemotron_h": nemotron_h,
     "olmo2": olmo,
     "olmo3": olmo,
+    "olmo_hybrid": olmo_hybrid,
     "phi": phi,
     "phi3": phi3,
     "qwen2": qwen2,

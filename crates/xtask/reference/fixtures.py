@@ -150,6 +150,20 @@ def qwen3_5(model_type, **changes):
     return {"model_type": model_type, "text_config": text, "vision_config": {"hidden_size": 4}, "eos_token_id": 2}
 
 
+OLMO_HYBRID = {
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "num_hidden_layers": 4,
+    "linear_num_key_heads": 2,
+    "linear_num_value_heads": 4,
+    "linear_key_head_dim": 12,
+    "linear_value_head_dim": 10,
+    "linear_conv_kernel_dim": 4,
+    "linear_allow_neg_eigval": True,
+    "attention_bias": False,
+}
+
+
 BAILING = {
     "num_attention_heads": 3,
     "num_hidden_layers": 5,
@@ -164,6 +178,25 @@ BAILING = {
     "num_experts_per_tok": 3,
     "num_shared_experts": 2,
     "moe_intermediate_size": 24,
+    "routed_scaling_factor": 1.5,
+    "n_group": 4,
+    "topk_group": 2,
+    "first_k_dense_replace": 1,
+}
+RING_LINEAR = {
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "num_hidden_layers": 5,
+    "layer_group_size": 2,
+    "group_norm_size": 4,
+    "partial_rotary_factor": 0.5,
+    "use_qk_norm": True,
+    "num_experts": 8,
+    "num_experts_per_tok": 3,
+    "num_shared_experts": 2,
+    "moe_intermediate_size": 24,
+    "moe_router_enable_expert_bias": True,
+    "norm_topk_prob": True,
     "routed_scaling_factor": 1.5,
     "n_group": 4,
     "topk_group": 2,
@@ -263,6 +296,22 @@ MORE = {
         base("bailing_hybrid", **BAILING, group_norm_size=4, partial_rotary_factor=0.5, rope_scaling=STRETCHED, use_qkv_bias=True, use_bias=False),
         run=CHUNKS,
         unlike=[{"topk_group": 4}, {"partial_rotary_factor": 1.0}, {"group_norm_size": 1}, {"rope_interleave": False}],
+    ),
+    "bailing_moe_linear": fixture(
+        "lightning attention that all heads rotate a part of, then attention of grouped heads; softmax routing in groups with a correction",
+        base("bailing_moe_linear", **RING_LINEAR),
+        run=CHUNKS,
+        unlike=[{"topk_group": 4}, {"partial_rotary_factor": 1.0}, {"group_norm_size": 1}, {"routed_scaling_factor": 1.0}],
+    ),
+    "bailing_moe_linear_plain": fixture(
+        "the same without norms of heads and groups of experts, sigmoid routing, biases, layers after the last group",
+        base(
+            "bailing_moe_linear",
+            **{**RING_LINEAR, "num_attention_heads": 3, "num_key_value_heads": 1, "n_group": 1, "topk_group": 1, "num_hidden_layers": 3},
+        )
+        | {"use_qk_norm": False, "use_qkv_bias": True, "score_function": "sigmoid", "group_norm_size": 3, "norm_topk_prob": False},
+        run=EXPERTS,
+        unlike=[{"score_function": "softmax"}],
     ),
     "bailing_moe_v3": fixture(
         "the third generation under the same model_type: bounded decay of single elements, gated latent attention",
@@ -592,6 +641,23 @@ MORE = {
         unlike=[{"attention_multiplier": 0.3}, {"residual_multiplier": 1.0}, {"embedding_multiplier": 1.0}],
     ),
     "olmo2": fixture("norms after each part, and over all heads together", base("olmo2", num_attention_heads=4, num_key_value_heads=2)),
+    "olmo_hybrid": fixture(
+        "linear attention normed before its parts, states that may turn around, then attention normed after them",
+        base("olmo_hybrid", **OLMO_HYBRID, rope_theta=None, rope_parameters={"rope_type": "default", "rope_theta": 500.0}),
+        run=CHUNKS,
+        unlike=[{"linear_allow_neg_eigval": False}, {"rope_parameters": {"rope_theta": 1e6}}],
+    ),
+    "olmo_hybrid_still": fixture(
+        "the same without rotation, its layers named, tied",
+        base(
+            "olmo_hybrid",
+            **{**OLMO_HYBRID, "num_hidden_layers": 3, "linear_allow_neg_eigval": False, "tie_word_embeddings": True},
+            rope_theta=None,
+            layer_types=["linear_attention", "full_attention", "linear_attention"],
+        ),
+        run=SHORT,
+        reference={"rope_theta": None},
+    ),
     "olmo3": fixture(
         "windows in three of four layers, where the rotation is not stretched",
         base("olmo3", **GROUPED, num_hidden_layers=5, sliding_window=5, rope_scaling=YARN),

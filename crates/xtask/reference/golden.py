@@ -15,13 +15,15 @@ import numpy as np
 import fixtures
 import fixtures_aliases
 import fixtures_gemma
+import fixtures_long
+import fixtures_packed
 import fixtures_sparse
 import recipe
 import rope_cases
 from reference import Reference, tensor_table
 from reference_torch import MODEL_TYPES as BY_TORCH, TorchReference, is_here as has_torch
 
-FIXTURES = {**fixtures.FIXTURES, **fixtures_aliases.FIXTURES, **fixtures_gemma.FIXTURES, **fixtures_sparse.FIXTURES}
+FIXTURES = {**fixtures.FIXTURES, **fixtures_aliases.FIXTURES, **fixtures_gemma.FIXTURES, **fixtures_sparse.FIXTURES, **fixtures_long.FIXTURES, **fixtures_packed.FIXTURES}
 
 TOLERANCE = {"plain": 2e-4, "quantized": 2e-3}
 # A change that a fixture is there to notice must move some logit by more than this; ten times what a pass may be off.
@@ -143,6 +145,7 @@ def main():
     for name in args.names or makers:
         fresh, path = makers[name](), args.dir / f"{name}.json"
         if not args.check:
+            path.parent.mkdir(exist_ok=True)
             path.write_text(printed(fresh))
         elif reason := difference(json.loads(path.read_text()), fresh):
             sys.exit(f"{path.name}: {reason}; write it anew with `cargo xtask golden models {name}`")

@@ -269,7 +269,7 @@ class Reference:
             scale_keys(self.model, reference)
         names = [name for name, *_ in families.tensors(config)]
         self.predictor = Predictor(self.model, config, dtype) if "mtp.fc.weight" in names else None
-        if any(name.endswith(".eh_proj.weight") for name in names):
+        if any(name.startswith("model.layers.") and name.endswith(".eh_proj.weight") for name in names):
             self.predictor = NextLayer(self.model, config, dtype)
         self.window = reference.get("sliding_window") if reference["model_type"] == "mistral" else None
         self.longrope = None

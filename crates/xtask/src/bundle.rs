@@ -77,7 +77,7 @@ fn put_into(from: &Path, folder: &Path, mode: u32) -> anyhow::Result<()> {
 }
 
 /// Copies a file; the mode is what the app's users get, whatever it was before.
-fn put(from: &Path, to: &Path, mode: u32) -> anyhow::Result<()> {
+pub fn put(from: &Path, to: &Path, mode: u32) -> anyhow::Result<()> {
     let folder = to.parent().context("a file has a folder")?;
     fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
     ensure!(!to.exists(), "two files for {}", to.display());

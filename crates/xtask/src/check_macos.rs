@@ -10,7 +10,7 @@ use anyhow::{Context, bail, ensure};
 
 use crate::setup;
 use crate::stages::Stages;
-use crate::{audit, packages, repo, shell};
+use crate::{audit, packages, repo, shell, ui};
 
 mod controls;
 mod frameworks;
@@ -58,7 +58,9 @@ fn depth(arguments: &[String]) -> anyhow::Result<Depth> {
 
 fn prove(depth: Depth) -> anyhow::Result<()> {
     let stages = Stages::new("check-macos");
-    packages::ensure(&[packages::BUILD, packages::PYTHON], &stages)?;
+    packages::ensure(&[packages::BUILD, packages::PYTHON, packages::DESKTOP], &stages)?;
+    // The programs take the pages in, and the app says whose work is in them.
+    ui::ensure(&stages)?;
     let mac = target::prepare(&stages)?;
     let clippy = ["clippy", "--quiet", "--workspace", "--all-targets", "--keep-going"];
     stages.run("clippy of the workspace", || shell::show(mac.cargo(&clippy)?.args(["--", "--deny", "warnings"])))?;

@@ -9,12 +9,14 @@ use anyhow::{Context, bail, ensure};
 use crate::bundle::{self, Parts};
 use crate::setup::{self, mac_mlx};
 use crate::stages::Stages;
-use crate::{audit, files, repo, shell};
+use crate::{audit, files, repo, shell, ui};
 
 mod cask;
 mod crates;
+pub mod deb;
 mod manifest;
 mod notices;
+mod pages;
 mod sbom;
 mod size;
 
@@ -31,10 +33,12 @@ struct Product {
 const PRODUCTS: &[Product] = &[
     Product { name: "app", arguments: "", make: app },
     Product { name: "cask", arguments: "VERSION DMG_SHA256", make: cask::write },
+    Product { name: "deb", arguments: "[--dev]", make: deb::make },
     Product { name: "manifest", arguments: "VERSION URL SIGNATURE_FILE NOTES_FILE DATE", make: manifest::print },
     Product { name: "notices", arguments: "FILE", make: notices::write },
     Product { name: "sbom", arguments: "FILE", make: sbom::write },
     Product { name: "size", arguments: "APP [DMG]", make: size::check },
+    Product { name: "try-deb", arguments: "FILE MODEL", make: deb::attempt },
     Product { name: "version", arguments: "", make: |_| { println!("{}", version()?); Ok(()) } },
 ];
 
@@ -56,6 +60,8 @@ fn app(arguments: &[String]) -> anyhow::Result<()> {
     );
     setup::ensure()?;
     let stages = Stages::new("dist");
+    // Before the programs are built: they take the pages in.
+    ui::ensure(&stages)?;
     let (tokbar, desktop) = stages.run("building for release", || {
         let mut cargo = repo::cargo()?;
         // Not the rpath that this machine's own builds get: a release finds its libraries in the app alone.

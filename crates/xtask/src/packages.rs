@@ -53,9 +53,14 @@ pub const DESKTOP: &[Package] = &[
     Package("xvfb", Sign::File("/usr/bin/Xvfb")),
     Package("dbus", Sign::Program("dbus-daemon")),
     Package("webkit2gtk-driver", Sign::File("/usr/bin/WebKitWebDriver")),
+    Package("minisign", Sign::File("/usr/bin/minisign")),
 ];
 #[cfg(not(target_os = "linux"))]
 pub const DESKTOP: &[Package] = &[];
+
+/// What making a Debian package takes.
+pub const DEBIAN: &[Package] =
+    &[Package("patchelf", Sign::Program("patchelf")), Package("binutils", Sign::Program("strip"))];
 
 /// What testing pages takes: a browser, and the fonts that stand in for a Mac's.
 pub const BROWSER: &[Package] = &[

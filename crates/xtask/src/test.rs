@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 
 use crate::python::{Dependencies, Wheel};
 use crate::stages::Stages;
-use crate::{check_macos, clients, kit, model, packages, python, repo, setup, shell, tidy, ui, workflows};
+use crate::{check_macos, clients, dist, kit, model, packages, python, repo, setup, shell, tidy, ui, workflows};
 
 /// The spelling checker, one hash per platform.
 const TYPOS: Wheel = Wheel {
@@ -45,6 +45,9 @@ pub fn run(arguments: &[String]) -> anyhow::Result<()> {
     }
     if scope == Scope::All && cfg!(target_os = "linux") {
         stages.run("the Mac's build", check_macos::whole)?;
+    }
+    if cfg!(target_os = "linux") {
+        dist::deb::check(&repo::testkit()?.join(model::SMOLLM2.folder), &stages)?;
     }
     let mut tally = stages.run("tests", || run_tests(scope))?;
     let pages = ui::test_pages(&tokbar, &repo::testkit()?.join(model::SMOLLM2.folder), &stages)?;

@@ -37,16 +37,34 @@ fn transfers_that_ended_are_news_once() {
         path: None,
         started: String::new(),
     };
-    let before = ["a", "b", "c", "d"].map(|id| transfer(id, Running));
+    let mut before = ["a", "b", "c", "d"].map(|id| transfer(id, Running)).to_vec();
+    before.push(transfer("long ago", Done));
     let now = [
         transfer("a", Done),
         transfer("b", Failed),
         transfer("c", Cancelled),
         transfer("d", Paused),
         transfer("long ago", Done),
+        // Begun and ended between two looks.
+        transfer("swift", Failed),
     ];
-    let expected =
-        [News::Downloaded("org/a".to_owned()), News::DownloadFailed("org/b".to_owned(), "the disk is full".to_owned())];
-    assert_eq!(ended(&before, &now), expected);
-    assert!(ended(&[], &now).is_empty());
+    let failed = |id: &str| News::DownloadFailed(format!("org/{id}"), "the disk is full".to_owned());
+    assert_eq!(ended(&before, &now), [News::Downloaded("org/a".to_owned()), failed("b"), failed("swift")]);
+    assert!(ended(&now, &now).is_empty());
+}
+
+#[test]
+fn an_update_is_news_once_a_version() {
+    let ready = |version: &str| Standing::Ready { version: version.to_owned(), notes: String::new() };
+    let mut told = None;
+    for (standing, expected) in [
+        (Standing::Looking, None),
+        (ready("1.2.3"), Some("1.2.3")),
+        (ready("1.2.3"), None),
+        (Standing::UpToDate, None),
+        (ready("1.2.3"), None),
+        (ready("1.2.4"), Some("1.2.4")),
+    ] {
+        assert_eq!(update(&standing, &mut told), expected.map(|version| News::UpdateReady(version.to_owned())));
+    }
 }

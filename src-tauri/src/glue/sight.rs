@@ -1,24 +1,7 @@
 //! Whether the icon can be seen: menu bars drop icons that do not fit or are not allowed, without a word.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Whether the icon was seen when that was last looked at; it is taken for seen until then.
-#[derive(Debug, Default)]
-pub struct Sight {
-    is_missed: AtomicBool,
-}
-
-impl Sight {
-    /// It was looked for, and not seen.
-    pub fn miss(&self) {
-        self.is_missed.store(true, Ordering::Release);
-    }
-
-    /// See the type.
-    pub fn is_seen(&self) -> bool {
-        !self.is_missed.load(Ordering::Acquire)
-    }
-}
+/// How far below a screen's upper edge an icon in its bar begins at most, in its own heights: bars beside a camera are tall.
+const N_HEIGHTS_MAX: f64 = 2.0;
 
 /// A rectangle in pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,14 +16,15 @@ pub struct Area {
     pub height: f64,
 }
 
-/// Whether an icon with these edges is on any of these screens with its whole width.
-pub fn is_on_screen(icon: Option<Area>, screens: &[Area]) -> bool {
+/// Whether an icon with these edges is in the menu bar of any of these screens with its whole width. One that has no place in
+/// a bar keeps its size, and lies in a lower corner.
+pub fn is_in_bar(icon: Option<Area>, screens: &[Area]) -> bool {
     let Some(icon) = icon.filter(|icon| icon.width >= 1.0 && icon.height >= 1.0) else { return false };
     let inside = |screen: &Area| {
         icon.x >= screen.x
             && icon.x + icon.width <= screen.x + screen.width
             && icon.y + icon.height > screen.y
-            && icon.y < screen.y + screen.height
+            && icon.y < screen.y + N_HEIGHTS_MAX * icon.height
     };
     screens.iter().any(inside)
 }

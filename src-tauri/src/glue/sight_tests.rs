@@ -10,10 +10,13 @@ fn an_icon_is_seen_whole_or_not_at_all() {
         (Some(area(0.0, 0.0, 0.0, 24.0)), false),
         (Some(area(-2000.0, 0.0, 24.0, 24.0)), false),
         (Some(area(1430.0, 0.0, 24.0, 24.0)), false),
+        (Some(area(100.0, 8.0, 24.0, 24.0)), true),
+        // Not placed: in the lower left corner.
+        (Some(area(0.0, 876.0, 38.0, 24.0)), false),
         (Some(area(100.0, -500.0, 24.0, 24.0)), false),
         (None, false),
     ] {
-        assert_eq!(is_on_screen(icon, &screens), expected, "{icon:?}");
+        assert_eq!(is_in_bar(icon, &screens), expected, "{icon:?}");
     }
-    assert!(!is_on_screen(Some(area(0.0, 0.0, 1.0, 1.0)), &[]));
+    assert!(!is_in_bar(Some(area(0.0, 0.0, 1.0, 1.0)), &[]));
 }

@@ -1,9 +1,9 @@
 //! What the menu is made of.
 
-use tokbar_app::offers::Offer;
 use tokbar_app::pressure::Level;
 
 use super::Dot;
+use crate::offered::Offer;
 
 /// What is the case now.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,6 +26,8 @@ pub struct Live {
     pub has_report: bool,
     /// Whether models are loaded with less because of that.
     pub is_safe: bool,
+    /// The version of an update that can be installed now.
+    pub update: Option<String>,
     /// Whether the rate stands beside the icon.
     pub shows_rate: bool,
 }

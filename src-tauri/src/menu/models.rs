@@ -1,9 +1,9 @@
 //! The submenu of models: what is loaded, what can be started, what can be got.
 
-use tokbar_app::offers::Offer;
 use tokbar_app::size;
 
 use super::{Action, Dot, Item, Live, Loaded, Page, Phase, act, phase, short};
+use crate::offered::Offer;
 use crate::words::Words;
 
 /// Rows of each list: a menu is no catalogue.

@@ -17,7 +17,11 @@ pub struct App {
 impl App {
     pub fn start(desk: &Desk, args: &[&str]) -> Self {
         let program = std::env::var_os("TOKBAR_DESKTOP").unwrap_or_else(|| env!("CARGO_BIN_EXE_tokbar-desktop").into());
-        let mut command = Command::new(program);
+        Self::of(desk, Command::new(program), args)
+    }
+
+    /// Another program as the app.
+    pub fn of(desk: &Desk, mut command: Command, args: &[&str]) -> Self {
         // A group of its own, so that whatever it starts can be found.
         let child = desk.seat(&mut command).args(args).process_group(0).spawn().expect("the app starts");
         Self { child }
@@ -40,6 +44,11 @@ impl App {
         self.child.wait().expect("the app ends");
     }
 
+    /// Kills whatever it started that outlived it, such as itself after an update.
+    pub fn kill_group(&self) {
+        killpg(self.pid(), Signal::SIGKILL).expect("something is there");
+    }
+
     pub fn is_running(&mut self) -> bool {
         self.child.try_wait().expect("the app can be asked").is_none()
     }
@@ -59,9 +68,9 @@ impl App {
 
 impl Drop for App {
     fn drop(&mut self) {
-        if self.is_running() {
-            self.child.kill().expect("the app can be killed");
-            self.child.wait().expect("the app ends");
+        if self.left_children() {
+            self.kill_group();
         }
+        self.child.wait().expect("the app ends");
     }
 }

@@ -35,6 +35,11 @@ impl Door {
         wait("the server", read).expect("the app serves")
     }
 
+    /// Whether this app still listens. Another that runs beside the test may have taken its port since.
+    pub fn is_open(&self) -> bool {
+        self.ask("GET", "settings", &Value::Null).is_some_and(|(status, _)| status == 200)
+    }
+
     /// What the control API answers; `None` when the app is gone before it did.
     pub fn ask(&self, method: &str, path: &str, body: &Value) -> Option<(u16, Value)> {
         let mut socket = TcpStream::connect(&self.address).ok()?;
@@ -103,9 +108,4 @@ pub fn get(address: &str, path: &str) -> String {
     let mut answer = String::new();
     socket.read_to_string(&mut answer).expect("the server answers");
     answer
-}
-
-/// Whether anything listens there.
-pub fn is_taken(address: &str) -> bool {
-    TcpStream::connect(address).is_ok()
 }

@@ -17,6 +17,8 @@ pub struct Desk {
     _programs: Programs,
     /// Where models come from; from nowhere without.
     hub: Option<String>,
+    /// What the login shell is.
+    shell: PathBuf,
     /// Of the screen.
     pub display: String,
     /// Of the session bus.
@@ -39,7 +41,7 @@ impl Desk {
         fs::write(dir.path().join("config/folders.json"), folders).expect("a place");
         let (screen, display) = start_screen();
         let (bus, bus_address) = start_bus();
-        Self { dir, hub: None, _programs: Programs([bus, screen]), display, bus_address }
+        Self { dir, hub: None, shell: "/bin/sh".into(), _programs: Programs([bus, screen]), display, bus_address }
     }
 
     /// The same, with a Hub in reach.
@@ -47,8 +49,21 @@ impl Desk {
         Self { hub: Some(hub.endpoint()), ..self }
     }
 
+    /// The same, with a login shell that does this.
+    pub fn with_shell(self, script: &str) -> Self {
+        let shell = self.home().join("shell");
+        fs::write(&shell, format!("#!/bin/sh\n{script}\n")).expect("a place");
+        fs::set_permissions(&shell, fs::Permissions::from_mode(0o700)).expect("our own file");
+        Self { shell, ..self }
+    }
+
     pub fn config(&self) -> PathBuf {
         self.dir.path().join("config")
+    }
+
+    /// Where downloads go.
+    pub fn hub_cache(&self) -> PathBuf {
+        self.home().join(".cache/huggingface/hub")
     }
 
     pub fn home(&self) -> PathBuf {
@@ -66,10 +81,12 @@ impl Desk {
             .env("DBUS_SESSION_BUS_ADDRESS", &self.bus_address)
             .env("XDG_RUNTIME_DIR", self.dir.path().join("run"))
             .env("HOME", self.home())
+            .env("SHELL", &self.shell)
             .env("TOKBAR_CONFIG_DIR", self.config())
             .env("TOKBAR_CACHE_DIR", self.dir.path().join("cache"))
             .env("LC_ALL", "C.UTF-8")
-            .envs([("GDK_BACKEND", "x11"), ("NO_AT_BRIDGE", "1")])
+            // No screen that a person sits at draws with a compiler of 45 MB for want of a graphics card.
+            .envs([("GDK_BACKEND", "x11"), ("NO_AT_BRIDGE", "1"), ("GDK_GL", "disable")])
             .env_remove("WAYLAND_DISPLAY")
             .env_remove("XDG_CONFIG_HOME")
             .env_remove("HF_HOME")
@@ -98,10 +115,11 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// It chooses a free number, and says it once it takes connections.
+/// It chooses a free number, and says it once it takes connections. It does not start anew when its last client leaves: the next
+/// one would be thrown out.
 fn start_screen() -> (Child, String) {
     let mut screen = Command::new("Xvfb");
-    screen.args(["-displayfd", "1", "-screen", "0", "1280x900x24", "-nolisten", "tcp"]);
+    screen.args(["-displayfd", "1", "-screen", "0", "1280x900x24", "-nolisten", "tcp", "-noreset"]);
     let (child, number) = start_and_listen(&mut screen);
     (child, format!(":{number}"))
 }

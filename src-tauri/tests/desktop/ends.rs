@@ -8,7 +8,7 @@ use crate::app::App;
 use crate::calls::{address, chat};
 use crate::desk::Desk;
 use crate::menus::assert_left_clean;
-use crate::panel::Panel;
+use crate::panel::{PATIENCE, Panel, wait};
 use crate::screen::Screen;
 
 #[test]
@@ -41,6 +41,34 @@ fn killed_while_it_generates_it_says_so_and_is_careful_once() {
     let icon = panel.icon();
     icon.wait_for_row("Start alpha");
     assert!(icon.find("Tokbar ended").is_none(), "nothing was loaded at that end");
+}
+
+#[test]
+fn a_report_of_a_panic_is_offered_with_safe_mode_until_it_was_shown() {
+    let desk = Desk::new(&["alpha"]);
+    std::fs::write(desk.config().join("panic.txt"), "Tokbar 0.1.0\n\nthread beat: the reason\n").expect("a place");
+    let panel = Panel::new(&desk);
+    let files = panel.files();
+    let mut app = App::start(&desk, &["--hidden"]);
+    let icon = panel.icon();
+    icon.wait_for_row("Tokbar ended unexpectedly last time");
+    assert!(icon.find("Safe mode: ").is_none(), "no model was loaded at that end");
+    icon.choose("Serve in Safe Mode");
+    icon.wait_for_row("Safe mode: ");
+    icon.choose("Start alpha");
+    icon.wait_for_status("alpha is ready", |status| status == "alpha · Ready");
+    assert!(chat(&address(&desk), "alpha", 5).count() > 0, "safe mode serves");
+    icon.choose("Show Report…");
+    let shown = files.recv_timeout(PATIENCE).expect("the file manager is asked");
+    assert!(shown.iter().any(|file| file.ends_with("/report-of-last-panic.txt")), "{shown:?}");
+    wait("no report", || icon.find("Show Report…").is_none().then_some(())).expect("it is offered no more");
+    icon.choose("Quit Tokbar");
+    assert!(app.wait().0.success());
+
+    let _app = App::start(&desk, &["--hidden"]);
+    let icon = panel.icon();
+    icon.wait_for_row("Start alpha");
+    assert!(icon.find("Tokbar ended").is_none() && icon.find("Show Report…").is_none(), "it is told once");
 }
 
 #[test]

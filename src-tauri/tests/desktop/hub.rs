@@ -13,8 +13,12 @@ use crate::repository::{ID, Repository, WEIGHTS};
 pub enum Line {
     /// The first connection breaks half way.
     BreaksOnce,
+    /// At once.
+    Whole,
     /// Slowly.
     Slow,
+    /// Not at all: the Hub has lost them.
+    Lost,
 }
 
 pub fn start(model: &Path, line: Line) -> Loopback {
@@ -34,7 +38,8 @@ pub fn start(model: &Path, line: Line) -> Loopback {
             Line::BreaksOnce if !is_broken.swap(true, Ordering::Relaxed) => {
                 Answer { n_sent: answer.body.len() / 2, ..answer }
             }
-            Line::BreaksOnce => answer,
+            Line::BreaksOnce | Line::Whole => answer,
+            Line::Lost => Answer::status(404),
             Line::Slow => Answer { drip: Some((200_000, Duration::from_millis(10))), ..answer },
         }
     })

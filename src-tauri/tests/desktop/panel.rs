@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::park_timeout;
 use std::time::{Duration, Instant};
 
-use zbus::blocking::{Connection, Proxy, connection, proxy};
+use zbus::blocking::{Connection, MessageIterator, Proxy, connection, proxy};
 use zbus::message::Header;
 use zbus::proxy::CacheProperties;
 use zbus::zvariant::{OwnedObjectPath, OwnedValue, Value};
@@ -44,9 +44,35 @@ impl Watcher {
     }
 }
 
+struct FileManager(Sender<Vec<String>>);
+
+#[zbus::interface(name = "org.freedesktop.FileManager1")]
+impl FileManager {
+    fn show_items(&self, addresses: Vec<String>, _startup_id: String) {
+        self.0.send(addresses).expect("the test goes on");
+    }
+}
+
+type Notice = (String, u32, String, String, String, Vec<String>, HashMap<String, OwnedValue>, i32);
+
+/// Shows notifications until the bus is gone: their titles and texts.
+fn show_notices(bus: &Connection, shown: &Sender<(String, String)>) {
+    for message in MessageIterator::from(bus).map_while(Result::ok) {
+        if message.header().member().is_none_or(|member| member != "Notify") {
+            continue;
+        }
+        let (_, _, _, title, text, ..): Notice = message.body().deserialize().expect("a notification");
+        bus.reply(&message.header(), &1_u32).expect("the bus takes an answer");
+        if shown.send((title, text)).is_err() {
+            return;
+        }
+    }
+}
+
 pub struct Panel {
     bus: Connection,
     icons: Receiver<(String, String)>,
+    notices: Receiver<(String, String)>,
 }
 
 impl Panel {
@@ -57,7 +83,31 @@ impl Panel {
             .and_then(|bus| bus.name("org.kde.StatusNotifierWatcher"))
             .and_then(connection::Builder::build)
             .expect("the bus takes a panel");
-        Self { bus, icons }
+        let (sender, notices) = channel();
+        let server = connection::Builder::address(desk.bus_address.as_str())
+            .and_then(|bus| bus.name("org.freedesktop.Notifications"))
+            .and_then(connection::Builder::build)
+            .expect("the bus takes whoever shows notifications");
+        std::thread::spawn(move || show_notices(&server, &sender));
+        Self { bus, icons, notices }
+    }
+
+    /// A file manager on the same bus: which files it is to show.
+    pub fn files(&self) -> Receiver<Vec<String>> {
+        let (sender, files) = channel();
+        self.bus.object_server().at("/org/freedesktop/FileManager1", FileManager(sender)).expect("the bus takes it");
+        self.bus.request_name("org.freedesktop.FileManager1").expect("there is no other");
+        files
+    }
+
+    /// Title and text of the next notification.
+    pub fn notice(&self) -> (String, String) {
+        self.notices.recv_timeout(PATIENCE).expect("a notification comes")
+    }
+
+    /// Whether none came since the last that was read.
+    pub fn is_quiet(&self) -> bool {
+        self.notices.try_recv().is_err()
     }
 
     /// The next icon that registers.

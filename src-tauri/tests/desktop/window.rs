@@ -7,9 +7,11 @@ use fantoccini::{Client, ClientBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
 
+use crate::app::App;
 use crate::calls::address;
 use crate::desk::Desk;
-use crate::panel::{Panel, wait};
+use crate::panel::{LOOK, PATIENCE, Panel, wait};
+use crate::screen::Screen;
 
 /// A driver that starts the app, and talks to its page.
 pub struct Driver {
@@ -80,5 +82,43 @@ fn the_page_is_the_servers_and_may_ask_the_shell_little() {
         for call in ["'plugin:webview|create_webview_window', {options: {label: 'x'}}", "'plugin:window|close'"] {
             assert!(ask(call).await["error"].is_string(), "{call}");
         }
+        let update = ask("'check_for_updates'").await["answer"].to_string();
+        assert!(update.contains("update it the way it was built"), "{update}");
+        let menu_bar = ask("'open_menu_bar_settings'").await["error"].to_string();
+        assert!(menu_bar.contains("no such settings"), "{menu_bar}");
     });
+}
+
+#[test]
+fn nobody_looks_at_a_window_that_was_closed_so_nothing_streams_to_it() {
+    let desk = Desk::new(&[]);
+    let _panel = Panel::new(&desk);
+    let driver = Driver::new(&desk);
+    let screen = Screen::of(&desk);
+    drive(async {
+        let client = driver.start().await;
+        // Remembers what ends the live stream, of those that begin from now on.
+        let watch = "const own = window.fetch; window.fetch = (...given) => {
+            if (String(given[0]).includes('/control/v1/live')) { window.streamEnd = given[1].signal; }
+            return own(...given);
+        };";
+        client.execute(watch, Vec::new()).await.expect("the page runs scripts");
+        screen.close(screen.wait_for_window());
+        wait_until(&client, "return document.visibilityState === 'hidden'").await;
+        // Whoever looks again is shown what goes on.
+        assert!(App::start(&desk, &[]).wait().0.success());
+        screen.wait_for_window();
+        wait_until(&client, "return window.streamEnd !== undefined && !window.streamEnd.aborted").await;
+        screen.close(screen.wait_for_window());
+        wait_until(&client, "return window.streamEnd.aborted").await;
+    });
+}
+
+/// Waits until a script of the page returns true.
+async fn wait_until(client: &Client, script: &str) {
+    let (start, mut looks) = (std::time::Instant::now(), tokio::time::interval(LOOK));
+    while client.execute(script, Vec::new()).await.expect("the page runs scripts") != json!(true) {
+        assert!(start.elapsed() < PATIENCE, "never: {script}");
+        looks.tick().await;
+    }
 }

@@ -138,7 +138,7 @@ export const settings: Settings = {
   app: { language: "system", appearance: "system", icon_title: "none", shows_dock: false, checks_updates: true, login_item: false },
   power: { stay_awake: true },
   cloud: { is_on: false, dialect: "openai", base_url: null, model: null, threshold_tokens: 16000, key_from: "env" },
-  mcp: { config: null },
+  mcp: { config: null, allow: [] },
 };
 
 export const keys: KeyInfo[] = [

@@ -1106,9 +1106,9 @@ export interface Status {
   needs_key: boolean;
   /** What it does. */
   state: State;
-  /** Whether it was started with less after an unclean end. */
+  /** Whether it holds less after an unclean end. */
   is_safe_mode: boolean;
-  /** What that means. */
+  /** What that means, and how it ends. */
   safe_mode_note: string | null;
   /** How short of memory the machine is. */
   pressure: Level;

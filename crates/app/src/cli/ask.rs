@@ -1,6 +1,6 @@
 //! Options of the commands that ask a running server.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 /// Options of `ps`.
 #[derive(Debug, Args)]
@@ -23,6 +23,10 @@ pub struct StopArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub key: AskArgs,
+
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Which server, and how it lets us in.
@@ -47,4 +51,32 @@ pub struct DoctorArgs {
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// What of the app's window is shown.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct OpenArgs {
+    /// Its page; wherever it is without.
+    pub page: Option<PageArg>,
+}
+
+/// A page of the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PageArg {
+    /// What goes on.
+    Now,
+    /// The models.
+    Models,
+    /// The chat.
+    Chat,
+    /// The clients.
+    Connect,
+    /// The benchmarks.
+    Bench,
+    /// The log.
+    Logs,
+    /// The settings.
+    Settings,
+    /// Version and updates.
+    About,
 }

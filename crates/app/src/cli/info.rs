@@ -7,7 +7,7 @@ use super::FormatArgs;
 /// Options of `info`.
 #[derive(Debug, Args)]
 pub struct InfoArgs {
-    /// A model folder, a .gguf file, or the id of a model on the Hugging Face Hub (org/name).
+    /// A model folder, a .gguf file, a short name, or the id of a model on the Hugging Face Hub (org/name). Nothing is downloaded.
     pub model: String,
 
     #[command(flatten)]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::lifecycle::GOOD_FOR;
 use crate::pressure::CALM;
 use crate::size;
 
@@ -26,9 +27,13 @@ pub struct KeepArgs {
     #[arg(long)]
     pub no_switch: bool,
 
-    /// Start as usual even if the last run ended uncleanly.
+    /// Start as usual even if the last run ended uncleanly. Otherwise one sequence runs at a time until that went well for a while.
     #[arg(long)]
     pub no_safe_mode: bool,
+
+    /// Seconds of good service after which safe mode ends.
+    #[arg(long, value_name = "SECONDS", default_value_t = GOOD_FOR.as_secs_f64(), hide = true)]
+    pub safe_mode_for: f64,
 
     /// Read the memory pressure from this file: `normal`, `warning` or `critical`.
     #[arg(long, value_name = "FILE", hide = true)]

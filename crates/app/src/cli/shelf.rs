@@ -54,7 +54,8 @@ pub struct ModelsArgs {
 /// Options of `pull`.
 #[derive(Debug, Args)]
 pub struct PullArgs {
-    /// A short name, as `models` shows it, or the id of a model on the Hugging Face Hub (org/name).
+    /// A short name, as `models` shows it, or the id of a model on the Hugging Face Hub (org/name). Where a repository holds
+    /// several, with what lies in it: org/name/4bit, org/name/model-Q4_K_M.gguf.
     pub model: String,
 
     /// Branch, tag or commit; `main` by default.

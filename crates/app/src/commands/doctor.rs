@@ -81,7 +81,7 @@ fn write(path: &Path, text: &str) -> Result<()> {
 
 /// Looks at everything.
 pub fn findings() -> Vec<Finding> {
-    let mut findings = vec![app(), memory_now(), disk(), settings(), network(), servers()];
+    let mut findings = vec![app(), licences(), memory_now(), disk(), settings(), network(), servers()];
     match shelf::shelves() {
         Ok(shelves) => findings.extend(models(&shelves)),
         Err(error) => findings.push(wrong("models", say::cause(&error), "correct or delete the file")),
@@ -106,6 +106,19 @@ fn app() -> Finding {
     }
 }
 
+/// Whose work is in this program: a page of the app, or of the package, that it is part of.
+fn licences() -> Finding {
+    let program = std::env::current_exe().and_then(|path| path.canonicalize()).unwrap_or_default();
+    let above = program.parent().and_then(Path::parent).unwrap_or(Path::new(""));
+    let pages = ["Resources", "share/doc/tokbar"].map(|folder| above.join(folder).join("THIRD-PARTY.txt"));
+    match pages.iter().find(|page| page.is_file()) {
+        Some(page) => fine("licences", format!("the work of others in Tokbar: {}", page.display())),
+        None => {
+            fine("licences", "built from source: `cargo xtask dist notices FILE` lists the work of others".to_owned())
+        }
+    }
+}
+
 fn memory_now() -> Finding {
     let machine = memory::machine();
     let level = pressure::source().and_then(|mut source| source.level()).unwrap_or_default();
@@ -122,6 +135,10 @@ fn disk() -> Finding {
         return wrong("disk", "this user has no home folder".to_owned(), "set HF_HUB_CACHE to a folder");
     };
     let there = cache.ancestors().find(|dir| dir.is_dir()).unwrap_or(&cache);
+    if !tokbar_hub::download::is_writable(there) {
+        let found = format!("nothing can be written to {}: downloads would fail", cache.display());
+        return wrong("disk", found, "correct its permissions, or set HF_HUB_CACHE to a folder of yours");
+    }
     match tokbar_hub::download::free_bytes(there) {
         Err(error) => {
             wrong("disk", format!("{}: {error}", cache.display()), "connect the drive, or unset HF_HUB_CACHE")
@@ -187,6 +204,10 @@ fn models(shelves: &[Shelf]) -> Vec<Finding> {
     for model in all() {
         let (Condition::Partial { reason } | Condition::Broken { reason }) = &model.condition else { continue };
         let fix = match model.owner {
+            // What is all there is trusted unless it is to be checked.
+            Owner::HuggingFace if matches!(model.condition, Condition::Broken { .. }) => {
+                format!("tokbar pull {} --verify", model.name)
+            }
             Owner::HuggingFace => format!("tokbar pull {}", model.name),
             Owner::Ollama => format!("ollama pull {}", model.name),
             Owner::LmStudio => "download it again in LM Studio".to_owned(),
@@ -195,7 +216,14 @@ fn models(shelves: &[Shelf]) -> Vec<Finding> {
         let found = format!("{}: {reason}", model.name);
         findings.push(Finding { what: "model", state: State::Wrong, found, fix });
     }
-    for shelf in shelves.iter().filter(|shelf| shelf.place.owner == Owner::Person && shelf.access != Access::Present) {
+    for shelf in shelves {
+        let Access::Refused { reason } = &shelf.access else { continue };
+        let found = format!("{} cannot be read: {reason}", shelf.place.path.display());
+        let fix =
+            "correct its permissions, or what names it (HF_HUB_CACHE, HF_HOME, OLLAMA_MODELS, `tokbar ls --forget`)";
+        findings.push(wrong("folder", found, fix));
+    }
+    for shelf in shelves.iter().filter(|shelf| shelf.place.owner == Owner::Person && shelf.access == Access::Absent) {
         let found = format!("{} is not there", shelf.place.path.display());
         let fix = "connect its drive, or `tokbar ls --forget` it".to_owned();
         findings.push(Finding { what: "folder", state: State::Notable, found, fix });

@@ -1,20 +1,22 @@
-//! `tokbar info`: what a checkpoint is and what it needs, without loading it.
+//! `tokbar info`: what a checkpoint is and what it needs, without loading or downloading it.
 
 use std::fmt::Write;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use serde::Serialize;
+use serde_json::json;
 use tokbar_chat::{ChatTemplate, Detection};
+use tokbar_hub::catalog::Entry;
 use tokbar_hub::checkpoint::Checkpoint;
-use tokbar_hub::fit::{Fit, Unloaded, fit};
+use tokbar_hub::fit::{Demand, Fit, Unloaded, fit};
 use tokbar_hub::recommend::N_CONTEXT;
 
 use crate::cli::InfoArgs;
-use crate::{lifecycle, memory, say, sources};
+use crate::{known, lifecycle, memory, say, sources};
 
 /// Opens the checkpoint and prints what its files say.
 pub fn run(args: &InfoArgs) -> Result<()> {
-    let source = sources::folder(&args.model)?;
+    let Some(source) = sources::here(&args.model)? else { return known_only(args) };
     let checkpoint = Checkpoint::open(&source.dir)?;
     let template = ChatTemplate::load(&source.dir)?;
     let detection = template.as_ref().map(ChatTemplate::detection).unwrap_or_default();
@@ -26,6 +28,50 @@ pub fn run(args: &InfoArgs) -> Result<()> {
         say::piece(&info.table()?)?;
     }
     Ok(())
+}
+
+/// What the list of known models says of one that is not here; nothing is downloaded for a question.
+fn known_only(args: &InfoArgs) -> Result<()> {
+    let (catalog, name) = (known::catalog()?, &args.model);
+    let Some(entry) = catalog.find(name).or_else(|| catalog.of_id(name)) else {
+        match name.contains('/') {
+            true => bail!(
+                "{name} is not on this machine; `tokbar pull {name}` gets it, `tokbar search` tells its size first"
+            ),
+            false => bail!(
+                "there is no model named {name}: `tokbar ls` lists those on this machine, `tokbar models` those with short names"
+            ),
+        }
+    };
+    let fit = entry.demand().map(|demand| fit_of(&demand));
+    if args.json {
+        let kv = entry.kv().map(|kv| kv.n_bytes_per_token + kv.n_window_bytes_per_token);
+        let told = json!({"is_here": false, "known": entry, "id": entry.id(), "n_weight_bytes": entry.weight_bytes(),
+            "kv_bytes_per_token": kv, "fit": fit});
+        return Ok(say::line(serde_json::to_string_pretty(&told)?)?);
+    }
+    Ok(say::piece(&known_table(entry, fit.as_ref())?)?)
+}
+
+fn known_table(entry: &Entry, fit: Option<&Fit>) -> Result<String, std::fmt::Error> {
+    let unknown = || "not known".to_owned();
+    let mut rows = vec![
+        ("name", known::short(entry).to_owned()),
+        ("on the Hub", entry.id().into_owned()),
+        ("here", format!("no: `tokbar pull {}` gets it", known::short(entry))),
+        ("model_type", entry.family.clone().unwrap_or_else(unknown)),
+        ("quantization", format!("{} bits", entry.quantization.bits)),
+        ("size", entry.weight_bytes().map_or_else(unknown, |n| format!("about {}", megabytes(n)))),
+        ("context", entry.n_context.map_or_else(unknown, |n| format!("{n} tokens"))),
+        ("can", entry.capabilities.join(", ")),
+        ("memory", fit.map_or_else(unknown, |fit| fit.words.clone())),
+    ];
+    rows.extend(entry.notes.iter().map(|note| ("note", format!("{} ({})", note.text, note.source))));
+    let mut table = String::new();
+    for (what, value) in rows {
+        writeln!(table, "{what:<16}{value}")?;
+    }
+    Ok(table)
 }
 
 /// What is shown.
@@ -81,7 +127,7 @@ impl Info {
             kv_bytes_full_context: checkpoint.kv.zip(checkpoint.n_context).map(|(kv, n_tokens)| kv.n_bytes(n_tokens)),
             has_tokenizer: checkpoint.has_tokenizer,
             has_chat_template: checkpoint.has_chat_template,
-            fit: fit_now(checkpoint),
+            fit: fit_of(&lifecycle::demand(checkpoint)),
             tool_calls: Found {
                 format: format.tools.map(|format| format.name),
                 because: detection.tools_because.to_string(),
@@ -120,9 +166,9 @@ impl Info {
     }
 }
 
-fn fit_now(checkpoint: &Checkpoint) -> Fit {
-    let n_context = checkpoint.n_context.map_or(N_CONTEXT, |most| most.min(N_CONTEXT));
-    fit(&lifecycle::demand(checkpoint), n_context, &memory::machine(), &Unloaded::default())
+fn fit_of(demand: &Demand) -> Fit {
+    let n_context = demand.n_context.map_or(N_CONTEXT, |most| most.min(N_CONTEXT));
+    fit(demand, n_context, &memory::machine(), &Unloaded::default())
 }
 
 fn megabytes(n_bytes: u64) -> String {

@@ -18,7 +18,7 @@ pub fn run(args: &ModelsArgs) -> Result<()> {
     let shelves = shelf::shelves()?;
     let here = |repo: &str| shelf::find(&shelves, repo).iter().any(|model| model.condition == Condition::Ready);
     let listed = catalog.models.iter().filter(|entry| args.all || known::can_run(entry));
-    let rows: Vec<Row> = listed.map(|entry| Row::new(entry, &machine, args.context, here(&entry.repo))).collect();
+    let rows: Vec<Row> = listed.map(|entry| Row::new(entry, &machine, args.context, here(&entry.id()))).collect();
     let list = List { machine, recommended: Recommended::of(&catalog, &machine), models: rows };
     if args.json {
         say::line(serde_json::to_string_pretty(&list)?)?;
@@ -53,7 +53,7 @@ impl Recommended {
 #[derive(Serialize)]
 struct Row {
     name: String,
-    repo: String,
+    id: String,
     capabilities: Vec<String>,
     n_weight_bytes: Option<u64>,
     n_context: Option<u64>,
@@ -70,7 +70,7 @@ impl Row {
         let fit = entry.demand().map(|demand| fit(&demand, n_context, machine, &Unloaded::default()));
         Self {
             name: known::short(entry).to_owned(),
-            repo: entry.repo.clone(),
+            id: entry.id().into_owned(),
             capabilities: entry.capabilities.clone(),
             n_weight_bytes: entry.weight_bytes(),
             n_context: entry.n_context,

@@ -11,7 +11,10 @@ use crate::{control, say, size};
 
 /// Asks every server and shows its models, memory, and what it did of late to save some.
 pub fn run(args: &PsArgs) -> Result<()> {
-    let ask = |door: Door| Ok(json!({"server": door.address, "live": control::get(&door, "/live/now")?}));
+    let ask = |door: Door| {
+        let (live, status) = (control::get(&door, "/live/now")?, control::get(&door, "/status")?);
+        Ok(json!({"server": door.address, "safe_mode": status["safe_mode_note"], "live": live}))
+    };
     let servers: Vec<Value> = control::doors(&args.key)?.into_iter().map(ask).collect::<Result<_>>()?;
     if args.json {
         say::line(serde_json::to_string_pretty(&servers)?)?;
@@ -30,6 +33,9 @@ fn table(servers: &[Value]) -> Result<String, std::fmt::Error> {
         let memory =
             format!("{} held, {} free of {}", bytes("tokbar_bytes"), bytes("free_bytes"), bytes("total_bytes"));
         writeln!(text, "{}  {memory}, pressure {pressure}", server["server"].as_str().unwrap_or(""))?;
+        if let Some(note) = server["safe_mode"].as_str() {
+            writeln!(text, "  note: {note}")?;
+        }
         for model in live["models"].as_array().into_iter().flatten() {
             let count = |name: &str| model[name].as_u64().unwrap_or(0);
             let pinned = if model["is_pinned"] == true { ", pinned" } else { "" };

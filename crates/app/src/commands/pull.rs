@@ -18,13 +18,13 @@ const TELL_EVERY: Duration = Duration::from_millis(500);
 
 /// Says whether the model will fit, then downloads it, or what is missing of it.
 pub fn run(args: &PullArgs) -> Result<()> {
-    let id = known::repository(&args.model)?.unwrap_or_else(|| args.model.clone());
+    let id = known::id_of(&args.model)?.unwrap_or_else(|| args.model.clone());
     if !id.contains('/') {
         bail!("there is no model named {id}; `tokbar models --all` lists the names, `tokbar search {id}` asks the Hub");
     }
     hub::check_online(&format!("download `{id}`"))?;
     let mut options = hub::options()?;
-    options.revision = args.revision.clone().or_else(|| known::catalog().ok()?.of_repo(&id)?.revision.clone());
+    options.revision = args.revision.clone().or_else(|| known::catalog().ok()?.of_id(&id)?.revision.clone());
     if args.verify {
         options.present = Present::Verified;
     }
@@ -64,7 +64,7 @@ fn progress_line(shown: &Shown) -> serde_json::Value {
 /// Says so before the download when a model will not fit; a person may know better.
 fn advise(id: &str) -> Result<()> {
     let catalog = known::catalog()?;
-    let Some(demand) = catalog.of_repo(id).and_then(tokbar_hub::catalog::Entry::demand) else { return Ok(()) };
+    let Some(demand) = catalog.of_id(id).and_then(tokbar_hub::catalog::Entry::demand) else { return Ok(()) };
     let fit = fit(&demand, N_CONTEXT, &memory::machine(), &Unloaded::default());
     if fit.verdict != Verdict::Fits {
         tracing::warn!("{id} {}", fit.words);

@@ -19,7 +19,7 @@ pub fn run(args: &SearchArgs) -> Result<()> {
     let rows: Vec<Row> = hits
         .into_iter()
         .map(|hit| {
-            let known = catalog.of_repo(&hit.id).and_then(tokbar_hub::catalog::Entry::demand);
+            let known = catalog.of_id(&hit.id).and_then(tokbar_hub::catalog::Entry::demand);
             Row::new(hit, known, &machine)
         })
         .collect();

@@ -15,7 +15,7 @@ use crate::cli::{KeepArgs, ServeArgs};
 use crate::cloud::Cloud;
 use crate::launch::{self, Ending, Launch};
 use crate::lifecycle::mark::{Mark, Running};
-use crate::lifecycle::{self, Keeper, KeeperOptions, Loaded, Recipe, Watch, load_watched};
+use crate::lifecycle::{Keeper, KeeperOptions, Loaded, Recipe, SafeMode, Watch, load_watched};
 use crate::parts::{self, Basis};
 use crate::port::{self, Bound};
 use crate::{control, key_file, mcp, say, settings, wiring};
@@ -35,7 +35,8 @@ pub fn run(args: &ServeArgs) -> Result<()> {
         tell(note);
     }
     let address = listener.local_addr().context("the socket has no address")?;
-    let (recipe, safe_mode) = recipe(args);
+    let (recipe, safe) = recipe(args);
+    let safe_mode = safe.as_ref().map(|safe| safe.note.clone()).unwrap_or_default();
     let (launch, watch, ending) = (Launch::new()?, Arc::new(Watch::default()), Ending::default());
     let name = short_name(&args.model.model);
     let models = if name.is_empty() { Models::default() } else { coming(&name, &watch) };
@@ -70,7 +71,7 @@ pub fn run(args: &ServeArgs) -> Result<()> {
             loaded = wiring::in_background(load)? => {
                 let loaded = loaded??;
                 let news = news(address, loaded.as_ref(), keys.is_some());
-                keeper = Some(Keeper::start(&models, loaded, recipe, keeper_options(&args.keep, address))?);
+                keeper = Some(Keeper::start(&models, loaded, recipe, KeeperOptions { safe, ..keeper_options(&args.keep, address) })?);
                 tell(news);
                 tell(format_args!("Manage: {}", launch.page(address)));
             }
@@ -94,15 +95,16 @@ fn coming(name: &str, watch: &Arc<Watch>) -> Models {
 }
 
 /// How the model is loaded: with less after an unclean end, and then why.
-fn recipe(args: &ServeArgs) -> (Recipe, Option<String>) {
+fn recipe(args: &ServeArgs) -> (Recipe, Option<SafeMode>) {
     let mut recipe = Recipe { model: args.model.clone(), kv: args.kv.clone(), names: args.names.clone(), id: None };
     let dir = control::marks();
-    let take = |dir: PathBuf| lifecycle::after_unclean_end(&dir, &mut recipe.model, &mut recipe.kv);
-    let note = dir.ok().filter(|_| !args.keep.no_safe_mode).and_then(take);
-    if let Some(note) = &note {
+    let good_for = Duration::from_secs_f64(args.keep.safe_mode_for.clamp(0.0, 1e6));
+    let take = |dir: PathBuf| SafeMode::after_unclean_end(&dir, &mut recipe.model, good_for);
+    let safe = dir.ok().filter(|_| !args.keep.no_safe_mode).and_then(take);
+    if let Some(note) = safe.as_ref().and_then(|safe| safe.note.now()) {
         tell(format_args!("Note: {note}"));
     }
-    (recipe, note)
+    (recipe, safe)
 }
 
 /// Tells others on this machine, and the next start, that a model is loaded.
@@ -121,6 +123,7 @@ fn keeper_options(args: &KeepArgs, address: SocketAddr) -> KeeperOptions {
         is_pinned: args.pin,
         pressure_from: args.pressure_from.clone(),
         pressure_calm: Duration::from_secs_f64(args.pressure_calm.clamp(0.0, 1e6)),
+        safe: None,
     }
 }
 

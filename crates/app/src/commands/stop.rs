@@ -14,6 +14,7 @@ pub fn run(args: &StopArgs) -> Result<()> {
     let mut refused = None;
     for door in control::doors(&args.key)? {
         match control::post(&door, "/models/unload", &json!({"model": model})) {
+            Ok(_) if args.json => say::line(json!({"unloaded": model, "server": door.address}))?,
             Ok(_) => say::line(format_args!("{model} is unloaded at {}", door.address))?,
             Err(error) => refused = Some(error),
         }
@@ -32,7 +33,10 @@ fn stop_servers(args: &StopArgs) -> Result<()> {
         // Its mark is locked, so that the process is still the server.
         let pid = i32::try_from(server.pid).context("the mark names no process")?;
         kill(Pid::from_raw(pid), Signal::SIGTERM).with_context(|| format!("cannot stop the process {pid}"))?;
-        say::line(format_args!("the server at {} is told to stop", server.address))?;
+        match args.json {
+            true => say::line(json!({"stopped": server.address, "pid": server.pid}))?,
+            false => say::line(format_args!("the server at {} is told to stop", server.address))?,
+        }
     }
     Ok(())
 }

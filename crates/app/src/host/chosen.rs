@@ -45,6 +45,7 @@ pub fn keeping(options: &HostOptions, address: SocketAddr) -> KeeperOptions {
         address,
         pressure_from: options.pressure_from.clone(),
         pressure_calm: CALM,
+        safe: None,
     }
 }
 

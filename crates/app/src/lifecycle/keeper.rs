@@ -14,6 +14,7 @@ use tokio::sync::oneshot;
 
 use super::load::Watch;
 use super::resident::Recipe;
+use super::safe::SafeMode;
 use super::{Loaded, worker};
 
 /// Wishes that wait to be done.
@@ -38,6 +39,8 @@ pub struct KeeperOptions {
     pub pressure_from: Option<PathBuf>,
     /// How long the machine must be better off before anything is given back.
     pub pressure_calm: Duration,
+    /// Bounds after an unclean end, until it has gone well for a while.
+    pub safe: Option<SafeMode>,
 }
 
 /// What the thread is told.

@@ -16,14 +16,17 @@ use tokbar_hub::recommend::N_CONTEXT;
 use tokbar_server::control::ModelSettings;
 use tokbar_server::{Act, ApiError, Census, DEFAULT_NAME, Models, PinChange, PressureChange};
 
-use super::keeper::{Command, KeeperOptions, Refusing, Shared};
+use super::keeper::{Command, KeeperOptions, Shared};
 use super::load::{Loaded, Watch, demand, load_watched};
 use super::policy::{self, Held};
 use super::resident::{Recipe, Resident};
+use super::safe::SafeMode;
 use crate::power::{Wakefulness, Work};
-use crate::pressure::{self, FromFile, Level, Policy, Source};
+use crate::pressure::{self, FromFile, Policy, Source};
 use crate::wake::{self, Wake};
 use crate::{memory, model_settings, power, say, sources};
+
+mod bounds;
 
 /// How often the thread looks at use and pressure.
 const TICK: Duration = Duration::from_millis(500);
@@ -48,10 +51,12 @@ pub fn start(
         None => pressure::source(),
     };
     let policy = Policy::new(options.pressure_calm);
+    let safe = options.safe.clone();
     let mut worker = Worker {
         models,
         shared,
         options,
+        safe,
         residents: Vec::new(),
         recipes: first.iter().map(|loaded| Recipe { id: Some(loaded.name.clone()), ..usual.clone() }).collect(),
         usual,
@@ -64,6 +69,9 @@ pub fn start(
         wake: Wake::default(),
         start: Instant::now(),
     };
+    if let Some(note) = worker.safe.as_ref().and_then(|safe| safe.note.now()) {
+        worker.act(note);
+    }
     if let Some(loaded) = first {
         worker.serve(loaded, worker.usual.names.clone());
         worker.residents[0].is_pinned = worker.options.is_pinned;
@@ -85,7 +93,10 @@ struct Worker {
     usual: Recipe,
     source: Option<Box<dyn Source>>,
     policy: Policy,
+    /// What the pressure leaves.
     hold: Hold,
+    /// Bounds besides, after an unclean end.
+    safe: Option<SafeMode>,
     acts: VecDeque<Act>,
     pressure_history: VecDeque<PressureChange>,
     wakefulness: Wakefulness,
@@ -130,6 +141,7 @@ impl Worker {
         self.wakefulness.observe(self.start.elapsed(), if is_working { Work::Some } else { Work::None });
         self.notice_sleep();
         self.feel_pressure();
+        self.leave_safe_mode();
         if let Some(timeout) = self.options.idle_timeout {
             for name in policy::expired(&self.held(), timeout) {
                 self.act(format!("{name} is unloaded: nobody used it for {} s", timeout.as_secs()));
@@ -188,7 +200,7 @@ impl Worker {
     fn serve(&mut self, loaded: Loaded, names: Vec<String>) {
         let draft_dir = loaded.draft_dir.clone();
         let served = self.models.add(loaded.into_served(names));
-        served.engine.hold(self.hold);
+        served.engine.hold(self.bounds());
         self.residents.push(Resident::new(served, draft_dir));
     }
 
@@ -294,38 +306,6 @@ impl Worker {
                 self.options.address
             );
             self.act(format!("the machine slept for {seconds} s: the server no longer answers"));
-        }
-    }
-
-    /// Acts when the machine is short of memory, and again when it no longer is.
-    fn feel_pressure(&mut self) {
-        let Some(said) = self.source.as_mut().and_then(|source| source.level()) else { return };
-        let Some(level) = self.policy.observe(self.start.elapsed(), said) else { return };
-        push(&mut self.pressure_history, PressureChange { at: now(), level });
-        let refuses = if level == Level::Critical { Refusing::All } else { Refusing::Nothing };
-        match level {
-            Level::Normal => {
-                self.hold = Hold::default();
-                self.act("memory pressure is over: everything is as before".to_owned());
-            }
-            Level::Warning => {
-                let n_running = self.residents.iter().map(|resident| resident.served.engine.stats().n_running).sum();
-                self.hold = Hold { n_rows: usize::max(n_running, 1), kept_bytes: 0 };
-                self.act("memory pressure: kept KV goes to disk, and no more sequences start at once".to_owned());
-            }
-            Level::Critical => {
-                self.hold = Hold { n_rows: 1, kept_bytes: 0 };
-                self.act("memory pressure is critical: idle models are unloaded, and calls are refused".to_owned());
-            }
-        }
-        self.residents.iter().for_each(|resident| resident.served.engine.hold(self.hold));
-        self.shared.refuse(refuses);
-        if level == Level::Critical {
-            let idle = self.held().into_iter().filter(|held| !held.is_busy && !held.is_pinned);
-            for held in idle.collect::<Vec<_>>() {
-                self.act(format!("{} is unloaded: memory is short", held.name));
-                self.report(&held.name);
-            }
         }
     }
 

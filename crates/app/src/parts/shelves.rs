@@ -43,13 +43,13 @@ impl Look {
 
     /// The model on disk that a name means: an id, a short name or a path.
     fn on_disk(&self, name: &str) -> Option<&scan::Model> {
-        let repo = self.catalog.find(name).map(|entry| entry.repo.as_str());
+        let id = self.catalog.find(name).map(Entry::id);
         let is_it = |model: &&scan::Model| {
-            model.name == name || Some(model.name.as_str()) == repo || model.path == Path::new(name)
+            model.name == name || Some(model.name.as_str()) == id.as_deref() || model.path == Path::new(name)
         };
-        // One that can be used comes before a remnant elsewhere.
+        // One that can be used comes before a remnant elsewhere, and a model's own name before a short one of the list.
         let mut found: Vec<&scan::Model> = self.models.iter().filter(is_it).collect();
-        found.sort_by_key(|model| model.condition != Condition::Ready);
+        found.sort_by_key(|model| (model.condition != Condition::Ready, model.name != name));
         found.first().copied()
     }
 
@@ -62,7 +62,7 @@ impl Look {
     }
 
     fn entry(&self, name: &str) -> Option<&Entry> {
-        self.catalog.find(name).or_else(|| self.catalog.of_repo(name))
+        self.catalog.find(name).or_else(|| self.catalog.of_id(name))
     }
 
     fn is_ready(&self, repo: &str) -> bool {
@@ -74,10 +74,10 @@ impl Look {
             .models
             .iter()
             .map(|model| {
-                model_on_disk(model, &self.id(model), self.catalog.of_repo(&model.name), (n_context, &self.machine))
+                model_on_disk(model, &self.id(model), self.catalog.of_id(&model.name), (n_context, &self.machine))
             })
             .collect();
-        let is_listed = |entry: &&Entry| !self.models.iter().any(|model| model.name == entry.repo);
+        let is_listed = |entry: &&Entry| !self.models.iter().any(|model| model.name == entry.id());
         let known = self.catalog.models.iter().filter(is_listed);
         all.extend(known.map(|entry| known_model(entry, n_context, &self.machine)));
         all
@@ -85,7 +85,7 @@ impl Look {
 
     fn recommended(&self) -> Recommended {
         let found = recommend(&self.catalog, &self.machine, &known::can_run);
-        let id = |entry: Option<&Entry>| entry.map(|entry| entry.repo.clone());
+        let id = |entry: Option<&Entry>| entry.map(|entry| entry.id().into_owned());
         let why = match found.smart {
             Some(entry) => {
                 let measured = entry.measured.as_ref();
@@ -133,7 +133,7 @@ impl Shelves for OnDisk {
         let on_disk = look.on_disk(name);
         let place = (N_CONTEXT, &look.machine);
         let model = match (on_disk, look.entry(name)) {
-            (Some(model), _) => model_on_disk(model, &look.id(model), look.catalog.of_repo(&model.name), place),
+            (Some(model), _) => model_on_disk(model, &look.id(model), look.catalog.of_id(&model.name), place),
             (None, Some(entry)) => known_model(entry, place.0, place.1),
             (None, None) => return Err(refusal::no_model(name)),
         };
@@ -213,7 +213,7 @@ impl Shelves for OnDisk {
         let look = Look::new()?;
         let hit = |hit: download::Hit| {
             let by_size = || Some(Demand { n_weight_bytes: hit.n_weight_bytes?, ..Demand::default() });
-            let demand = look.catalog.of_repo(&hit.id).and_then(Entry::demand).or_else(by_size);
+            let demand = look.catalog.of_id(&hit.id).and_then(Entry::demand).or_else(by_size);
             Hit {
                 fit: demand.map(|demand| fit_of(&demand, N_CONTEXT, &look.machine)),
                 is_here: look.is_ready(&hit.id),
@@ -230,7 +230,7 @@ impl Shelves for OnDisk {
 /// What settings of a name are kept under.
 fn id_of(name: &str) -> Result<String, ApiError> {
     let look = Look::new()?;
-    let known = || look.entry(name).map(|entry| entry.repo.clone());
+    let known = || look.entry(name).map(|entry| entry.id().into_owned());
     look.on_disk(name).map(|model| look.id(model)).or_else(known).ok_or_else(|| refusal::no_model(name))
 }
 

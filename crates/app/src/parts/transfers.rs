@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use tokbar_hub::resolve::is_id;
+use tokbar_hub::id::HubId;
 use tokbar_hub::scan::{self, Condition, Owner};
 use tokbar_server::control::{Transfer, TransferChange, TransferKind, TransferState, Transfers};
 use tokbar_server::{ApiError, Problem};
@@ -123,8 +123,8 @@ impl Transfers for Queue {
 
     fn download(&self, model: &str, revision: Option<&str>) -> Result<Transfer, ApiError> {
         let wrong = |error: anyhow::Error| ApiError::invalid("model", format!("cannot be downloaded: {error:#}"));
-        let id = known::repository(model).map_err(wrong)?.unwrap_or_else(|| model.to_owned());
-        if !is_id(&id) {
+        let id = known::id_of(model).map_err(wrong)?.unwrap_or_else(|| model.to_owned());
+        if HubId::parse(&id).is_none() {
             let detail =
                 format!("there is no model named {model:?}: give a short name of the list, or owner/name of the Hub");
             return Err(ApiError::wish(Problem::Missing, detail));
@@ -134,7 +134,7 @@ impl Transfers for Queue {
             return Err(ApiError::wish(Problem::Busy, detail));
         }
         let catalog = known::catalog().map_err(refusal::machine)?;
-        let revision = revision.map(str::to_owned).or_else(|| catalog.of_repo(&id)?.revision.clone());
+        let revision = revision.map(str::to_owned).or_else(|| catalog.of_id(&id)?.revision.clone());
         self.add(Wanted::new(TransferKind::Download, id, revision))
     }
 

@@ -1,36 +1,28 @@
-//! The kernel's own level, as Activity Monitor colours it.
+//! The kernel's own level, as Activity Monitor colours it, asked for in process: cheap enough for every look.
 
-use std::process::Command;
-use std::time::{Duration, Instant};
+use sysctl::{Ctl, Sysctl};
 
 use super::{Level, Source};
 
-/// How long an answer counts: asking starts a process.
-const FRESH: Duration = Duration::from_secs(2);
+/// 1, 2 or 4.
+const NAME: &str = "kern.memorystatus_vm_pressure_level";
 
-/// `kern.memorystatus_vm_pressure_level`: 1, 2 or 4.
+/// See the module.
 #[derive(Default)]
-pub struct Sysctl {
-    last: Option<(Instant, Option<Level>)>,
+pub struct Kernel {
+    ctl: Option<Ctl>,
 }
 
-impl Source for Sysctl {
+impl Source for Kernel {
     fn level(&mut self) -> Option<Level> {
-        if let Some((_, level)) = self.last.filter(|(since, _)| since.elapsed() < FRESH) {
-            return level;
+        if self.ctl.is_none() {
+            self.ctl = Ctl::new(NAME).inspect_err(|error| tracing::debug!(%error, "the kernel tells no level")).ok();
         }
-        let level = read();
-        self.last = Some((Instant::now(), level));
-        level
-    }
-}
-
-fn read() -> Option<Level> {
-    let output = Command::new("/usr/sbin/sysctl").args(["-n", "kern.memorystatus_vm_pressure_level"]).output().ok()?;
-    match String::from_utf8_lossy(&output.stdout).trim() {
-        "1" => Some(Level::Normal),
-        "2" => Some(Level::Warning),
-        "4" => Some(Level::Critical),
-        _ => None,
+        match self.ctl.as_ref()?.value_string().ok()?.trim() {
+            "1" => Some(Level::Normal),
+            "2" => Some(Level::Warning),
+            "4" => Some(Level::Critical),
+            _ => None,
+        }
     }
 }

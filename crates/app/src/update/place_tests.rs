@@ -4,7 +4,8 @@ use super::{Place, app_of, place_of};
 
 fn check(program: &str, writable: &[&str], expected: Place) {
     let can_write = |folder: &Path| writable.iter().any(|known| Path::new(known) == folder);
-    assert_eq!(place_of(Path::new(program), can_write), expected, "{program} {writable:?}");
+    let app = app_of(Path::new(program), None);
+    assert_eq!(place_of(app.as_deref(), can_write), expected, "{program} {writable:?}");
 }
 
 #[test]
@@ -31,7 +32,16 @@ fn hidden_copies_and_disk_images_are_told_from_other_places() {
 #[test]
 fn a_program_of_a_checkout_is_in_no_app() {
     for program in ["/checkout/target/debug/tokbar-desktop", "/Tokbar.app/Tokbar", "/", "Tokbar"] {
-        assert_eq!(app_of(Path::new(program)), None, "{program}");
+        assert_eq!(app_of(Path::new(program), None), None, "{program}");
         check(program, &["/"], Place::Loose);
     }
+}
+
+#[test]
+fn an_image_is_the_app_whatever_runs_inside_it() {
+    let image = Path::new("/opt/Tokbar.AppImage");
+    let app = app_of(Path::new("/tmp/.mount_x/usr/bin/tokbar-desktop"), Some(image)).expect("an app");
+    assert_eq!(app, image);
+    assert_eq!(place_of(Some(&app), |_| true), Place::Installed);
+    assert_eq!(place_of(Some(&app), |path| path == image), Place::ReadOnly);
 }

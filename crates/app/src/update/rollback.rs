@@ -104,19 +104,35 @@ pub struct Kept {
     pub app: PathBuf,
 }
 
+impl Kept {
+    /// Where `folder` has what was kept of `app`, if anything was.
+    #[must_use]
+    pub fn of(app: &Path, folder: &Path) -> Self {
+        Self { app: folder.join(app.file_name().unwrap_or(app.as_os_str())) }
+    }
+
+    /// Forgets it.
+    ///
+    /// # Errors
+    /// When the disk does not let it go.
+    pub fn forget(&self) -> Result<(), RollbackError> {
+        remove(&self.app)
+    }
+}
+
 /// Copies the app into `folder`, in place of what was kept there before. On a Mac's disk the copy takes no space.
 ///
 /// # Errors
 /// When it cannot be copied whole; then nothing is kept.
 pub fn keep_previous(app: &Path, folder: &Path) -> Result<Kept, RollbackError> {
     fs::create_dir_all(folder).map_err(at(folder))?;
-    let (kept, partial) = (folder.join("Tokbar.app"), folder.join("Tokbar.app.partial"));
+    let kept = Kept::of(app, folder);
+    let partial = beside(&kept.app, "partial");
     remove(&partial)?;
-    let mut n_files = 0;
-    copy(app, &partial, &mut n_files)?;
-    remove(&kept)?;
-    fs::rename(&partial, &kept).map_err(at(&kept))?;
-    Ok(Kept { app: kept })
+    copy(app, &partial, &mut 0)?;
+    remove(&kept.app)?;
+    fs::rename(&partial, &kept.app).map_err(at(&kept.app))?;
+    Ok(kept)
 }
 
 /// Puts the kept app in the place of the other, which goes aside until the kept one is there.
@@ -124,12 +140,11 @@ pub fn keep_previous(app: &Path, folder: &Path) -> Result<Kept, RollbackError> {
 /// # Errors
 /// When the kept app is not there or cannot be moved; then the other is where it was.
 pub fn put_back(kept: &Kept, app: &Path) -> Result<(), RollbackError> {
-    fs::metadata(kept.app.join("Contents")).map_err(at(&kept.app))?;
+    fs::symlink_metadata(&kept.app).map_err(at(&kept.app))?;
     let (fresh, aside) = (beside(app, "back"), beside(app, "failed"));
     remove(&fresh)?;
     remove(&aside)?;
-    let mut n_files = 0;
-    copy(&kept.app, &fresh, &mut n_files)?;
+    copy(&kept.app, &fresh, &mut 0)?;
     fs::rename(app, &aside).map_err(at(app))?;
     if let Err(error) = fs::rename(&fresh, app) {
         fs::rename(&aside, app).map_err(at(app))?;
@@ -145,14 +160,19 @@ fn beside(app: &Path, ending: &str) -> PathBuf {
     name.into()
 }
 
-fn remove(folder: &Path) -> Result<(), RollbackError> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(at(folder)(error)),
+fn remove(app: &Path) -> Result<(), RollbackError> {
+    let removed = if app.is_dir() { fs::remove_dir_all(app) } else { fs::remove_file(app) };
+    match removed {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(at(app)(error)),
         _ => Ok(()),
     }
 }
 
+/// Copies an app, which is a folder on a Mac and one file as an AppImage.
 fn copy(from: &Path, to: &Path, n_files: &mut usize) -> Result<(), RollbackError> {
+    if !from.is_dir() {
+        return fs::copy(from, to).map(drop).map_err(at(from));
+    }
     fs::create_dir(to).map_err(at(to))?;
     for entry in fs::read_dir(from).map_err(at(from))? {
         let entry = entry.map_err(at(from))?;
@@ -161,10 +181,7 @@ fn copy(from: &Path, to: &Path, n_files: &mut usize) -> Result<(), RollbackError
         if *n_files > MAX_FILES {
             return Err(RollbackError::TooMany(from.to_owned()));
         }
-        match entry.file_type().map_err(at(&source))? {
-            kind if kind.is_dir() => copy(&source, &target, n_files)?,
-            _ => drop(fs::copy(&source, &target).map_err(at(&source))?),
-        }
+        copy(&source, &target, n_files)?;
     }
     Ok(())
 }

@@ -64,6 +64,21 @@ fn the_version_before_comes_back_whole() {
 }
 
 #[test]
+fn an_app_that_is_one_file_is_kept_and_put_back_too() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (image, folder) = (dir.path().join("Tokbar.AppImage"), dir.path().join("kept"));
+    fs::write(&image, "one").expect("written");
+    let kept = keep_previous(&image, &folder).expect("kept");
+    assert_eq!(kept, Kept::of(&image, &folder));
+    fs::write(&image, "two").expect("written");
+    put_back(&kept, &image).expect("back");
+    assert_eq!(fs::read_to_string(&image).expect("an app"), "one");
+    kept.forget().expect("forgotten");
+    kept.forget().expect("again");
+    assert!(!kept.app.exists());
+}
+
+#[test]
 fn only_the_newest_is_kept() {
     let dir = tempfile::tempdir().expect("a folder");
     let (place, folder) = (dir.path().join("Tokbar.app"), dir.path().join("kept"));

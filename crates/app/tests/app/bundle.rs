@@ -27,9 +27,13 @@ fn run(program: &Path, arguments: &[&str]) -> Output {
 
 /// What `doctor` says of the app.
 fn doctor(program: &Path) -> Value {
+    finding(program, "app")
+}
+
+fn finding(program: &Path, what: &str) -> Value {
     let said: Value = serde_json::from_slice(&run(program, &["doctor", "--json"]).stdout).expect("JSON");
     let findings = said["findings"].as_array().expect("findings");
-    findings.iter().find(|finding| finding["what"] == "app").expect("a finding about the app").clone()
+    findings.iter().find(|finding| finding["what"] == what).expect("a finding about that").clone()
 }
 
 #[test]
@@ -56,6 +60,10 @@ fn an_app_with_kernels_finds_them_by_a_link_and_after_a_move() {
     fs::write(app.join(KERNELS), "MTLB and kernels").expect("written");
     let link = dir.path().join("tokbar");
     std::os::unix::fs::symlink(app.join("Contents/Helpers/tokbar"), &link).expect("a link");
+    let licences = || finding(&link, "licences")["found"].as_str().expect("a text").to_owned();
+    assert!(licences().starts_with("built from source"), "{}", licences());
+    fs::write(app.join("Contents/Resources/THIRD-PARTY.txt"), "notices").expect("written");
+    assert!(licences().ends_with("Contents/Resources/THIRD-PARTY.txt"), "{}", licences());
     let finding = doctor(&link);
     assert_eq!(finding["state"], "fine", "{finding}");
     assert!(finding["found"].as_str().is_some_and(|found| found.contains("A copy.app")), "{finding}");

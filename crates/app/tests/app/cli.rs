@@ -216,3 +216,31 @@ fn completions_and_manual_pages_tell_what_the_command_line_takes() {
     let refused = tokbar(&["generate", "/nowhere/at/all"]);
     assert!(String::from_utf8_lossy(&refused.stderr).contains("cannot write /nowhere/at/all/tokbar.bash"));
 }
+
+#[test]
+fn open_knocks_at_the_app_or_says_that_it_does_not_run() {
+    let config = tempfile::tempdir().expect("a folder");
+    let open = |args: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_tokbar"));
+        command.arg("open").args(args).env("TOKBAR_CONFIG_DIR", config.path()).output().expect("tokbar starts")
+    };
+    let said = String::from_utf8_lossy(&open(&[]).stderr).into_owned();
+    assert!(said.contains("the Tokbar app does not run; start it"), "{said}");
+
+    let app = std::os::unix::net::UnixListener::bind(config.path().join("desktop.sock")).expect("a place");
+    let listening = std::thread::spawn(move || {
+        let wishes = ["", "/models"].map(|_| {
+            let (mut socket, _) = app.accept().expect("a knock");
+            let mut wish = String::new();
+            socket.read_to_string(&mut wish).expect("a wish");
+            socket.write_all(b"done").expect("an answer");
+            wish
+        });
+        drop(app);
+        wishes
+    });
+    assert!(open(&[]).status.success() && open(&["models"]).status.success());
+    assert_eq!(listening.join().expect("wishes"), ["", "/models"]);
+    let said = String::from_utf8_lossy(&open(&["nowhere"]).stderr).into_owned();
+    assert!(said.contains("settings"), "the pages are named: {said}");
+}

@@ -113,6 +113,46 @@ fn anthropics_dialect_passes_too_and_keys_are_not_told() {
     assert!(stream.contains("event: message_start") && stream.contains("event: message_stop"), "{stream}");
 }
 
+/// Where there is no variable, the key comes from where the settings say.
+#[test]
+fn the_key_is_read_from_where_the_settings_say() {
+    let (model, one, two) =
+        (tiny_model(), tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let cloud = serve(&model, &two, &["--name", "big", "--api-key", "sky-key"]);
+    let here = |key_from: &str| {
+        let cloud = json!({
+            "is_on": true, "base_url": cloud.base_url, "model": "big", "threshold_tokens": 60, "key_from": key_from,
+        });
+        std::fs::write(one.path().join("settings.json"), json!({ "cloud": cloud }).to_string()).expect("a file");
+    };
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tokbar"));
+    command.arg("serve").arg(model.path()).env("TOKBAR_CONFIG_DIR", one.path()).stderr(Stdio::inherit());
+    command.env("HF_HUB_OFFLINE", "1").env_remove("TOKBAR_CLOUD_KEY");
+    here("env");
+    let server = Server::spawn(command, &[]);
+    let routed = |word: &str| {
+        let body = chat(word, 100).to_string();
+        let head = "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+        let call = format!("{head}Content-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len());
+        raw(&server, call.as_bytes()).contains("x-tokbar-routed: cloud big")
+    };
+    assert!(!routed("a"), "there is no key");
+    here("keychain");
+    assert!(!routed("b"), "there is no key yet");
+    let secrets = one.path().join("secrets.json");
+    std::fs::write(&secrets, json!({ "cloud": "sky-key" }).to_string()).expect("a file");
+    assert!(routed("c"));
+    here("file");
+    let file = one.path().join("cloud.key");
+    std::fs::write(&file, "sky-key\n").expect("a file");
+    let allow =
+        |mode| std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(mode)).expect("a mode");
+    allow(0o644);
+    assert!(!routed("d"), "others may read it");
+    allow(0o600);
+    assert!(routed("e"));
+}
+
 #[test]
 fn models_that_are_not_loaded_are_listed_with_their_context() {
     let (model, home) = (tiny_model(), tempfile::tempdir().expect("a folder"));

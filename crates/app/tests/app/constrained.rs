@@ -60,7 +60,7 @@ fn to_json_schema(schema: &mut Value) {
 
 fn ask(server: &Server, question: &str, extra: Value) -> Value {
     let mut body = json!({ "messages": [{ "role": "user", "content": question }], "temperature": 0,
-        "repetition_penalty": 1.2, "max_tokens": 400 });
+        "repetition_penalty": 1.2, "max_tokens": N_TOKENS_MAX });
     body.as_object_mut().expect("an object").extend(extra.as_object().cloned().unwrap_or_else(Map::new));
     let (status, answer) = post(server, PATH, &body);
     assert_eq!(status, 200, "{answer}");
@@ -68,7 +68,10 @@ fn ask(server: &Server, question: &str, extra: Value) -> Value {
 }
 
 /// Streams at once: rows that are held to different forms share their steps.
-const N_STREAMS: usize = 4;
+const N_STREAMS: usize = 8;
+
+/// Most tokens of an answer. A model this small often says no end by itself: then it is led to one.
+const N_TOKENS_MAX: usize = 128;
 
 /// Puts each question with its tool to the server, some at a time, and gathers what is wrong with the answers. A check tells
 /// how the answer has ended.

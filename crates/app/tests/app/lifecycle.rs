@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::http::{chat, manage, managed, metric, post, stream};
+use crate::http::{chat, manage, managed, metric, post, raw, stream};
 use crate::testbed::Server;
 use crate::tiny::tiny_model;
 
@@ -72,6 +72,12 @@ fn census(server: &Server) -> Value {
 
 fn control(server: &Server, what: &str, body: &Value) -> (u16, Value) {
     manage(server, "POST", &format!("/models/{what}"), body)
+}
+
+fn health(server: &Server) -> Value {
+    let call = format!("GET /health HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", server.address());
+    let answer = raw(server, call.as_bytes());
+    serde_json::from_str(answer.split_once("\r\n\r\n").map_or("", |(_, body)| body)).expect("JSON")
 }
 
 fn ids(server: &Server) -> Vec<String> {
@@ -198,8 +204,51 @@ fn after_an_unclean_end_one_start_is_careful_and_says_so() {
     assert!(!said_at_start(&bed, stop).contains("safe mode"));
     assert!(!said_at_start(&bed, kill).contains("safe mode"), "the last end was clean");
     let careful = said_at_start(&bed, stop);
-    assert!(careful.contains("while alpha was loaded: starting in safe mode"), "{careful}");
+    assert!(careful.contains("while alpha was loaded: safe mode"), "{careful}");
     assert!(!said_at_start(&bed, stop).contains("safe mode"), "it is careful once");
+}
+
+/// A server as it is after one that was killed.
+fn serve_after_a_kill(bed: &Bed, args: &[&str]) -> Server {
+    said_at_start(bed, |child| child.kill().expect("it can be killed"));
+    bed.serve(args)
+}
+
+#[test]
+fn who_waits_in_safe_mode_can_see_why() {
+    let bed = Bed::new();
+    let server = serve_after_a_kill(&bed, &["--safe-mode-for", "3600"]);
+    let status = managed(&server, "/status");
+    assert_eq!(status["is_safe_mode"], true, "{status}");
+    let note = status["safe_mode_note"].as_str().expect("a note").to_owned();
+    assert!(note.contains("one sequence at a time") && note.contains("60 minutes of good service"), "{note}");
+    assert_eq!(n_acts(&server, "safe mode"), 1);
+    assert!(health(&server)["safe_mode"].as_str().is_some_and(|why| why.contains("one sequence at a time")));
+    let (_, said) = bed.tokbar(&["ps"]);
+    assert!(said.contains(&note), "{said}");
+    let shown: Value = serde_json::from_str(&bed.tokbar(&["ps", "--json"]).1).expect("JSON");
+    assert_eq!(shown[0]["safe_mode"], json!(note));
+    all_answer(&server);
+}
+
+/// Several calls at once, one after another or side by side.
+fn all_answer(server: &Server) {
+    thread::scope(|scope| {
+        let calls: Vec<_> = (0..4).map(|_| scope.spawn(|| ask(server, "alpha").0)).collect();
+        assert!(calls.into_iter().all(|call| call.join().expect("it answers") == 200));
+    });
+}
+
+#[test]
+fn safe_mode_ends_by_itself_when_all_goes_well() {
+    let bed = Bed::new();
+    let server = serve_after_a_kill(&bed, &["--safe-mode-for", "0.2"]);
+    wait_until("it is over", || managed(&server, "/status")["is_safe_mode"] == false);
+    assert_eq!(managed(&server, "/status")["safe_mode_note"], Value::Null);
+    wait_until("that is told", || n_acts(&server, "safe mode is over") == 1);
+    assert_eq!(health(&server).get("safe_mode"), None);
+    assert!(!bed.tokbar(&["ps"]).1.contains("note:"));
+    all_answer(&server);
 }
 
 #[test]
@@ -271,7 +320,8 @@ fn running_servers_are_shown_and_told_what_to_do() {
     assert!(ids(&server).is_empty());
     let (is_ok, said) = bed.tokbar(&["stop", "alpha"]);
     assert!(!is_ok && said.contains("alpha"), "{said}");
-    assert!(bed.tokbar(&["stop"]).1.contains("is told to stop"));
+    let stopped: Value = serde_json::from_str(&bed.tokbar(&["stop", "--json"]).1).expect("JSON");
+    assert_eq!(stopped["stopped"].as_str(), Some(server.address().replace("localhost", "127.0.0.1").as_str()));
     wait_until("the server ends", || bed.tokbar(&["ps"]).1.contains("no server of yours runs"));
 }
 

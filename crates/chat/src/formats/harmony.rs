@@ -5,6 +5,7 @@ use super::{Body, CallWire, Goto, IdStyle, Markers, Rule, Scope, State, ToolForm
 
 const HEADER: usize = 0;
 const ARGUMENTS: usize = 1;
+const AFTER: usize = 2;
 
 const CHANNEL: Rule = Rule::new("<|channel|>", Goto::State(HEADER)).peeks();
 const START: Rule = Rule::new("<|start|>", Goto::State(HEADER));
@@ -18,7 +19,7 @@ pub(super) const FORMAT: ToolFormat = ToolFormat {
     detect: &[Markers { all: &["<|channel|>", "<|message|>", "<|start|>"], none: &[] }],
     entries: &[CHANNEL, START, END, RETURN, CALL],
     // The prompt ends in the header's first word, so that a call may begin with its recipient.
-    fresh_entries: &[Rule::new("to=", Goto::State(HEADER)).peeks()],
+    fresh_entries: &[Rule::new("to=", Goto::State(HEADER)).peeks(), Rule::new("<|message|>", Goto::Text)],
     states: &[
         State {
             body: Body::HarmonyHeader { call: ARGUMENTS },
@@ -26,10 +27,11 @@ pub(super) const FORMAT: ToolFormat = ToolFormat {
             otherwise: Goto::Reject,
         },
         State {
-            body: Body::JsonArguments { done: Goto::Text },
+            body: Body::JsonArguments { done: Goto::State(AFTER) },
             rules: &[CALL.ends(), END.ends(), RETURN.ends(), START.ends()],
             otherwise: Goto::Reject,
         },
+        State { body: Body::Layout, rules: &[CALL, END, RETURN, START, CHANNEL], otherwise: Goto::Text },
     ],
     literals: &["<|constrain|>"],
     ids: IdStyle::Call,

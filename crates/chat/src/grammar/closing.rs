@@ -261,10 +261,12 @@ impl Closing {
             return Some(token);
         }
         let mut others: Vec<u8> = (1..128).collect();
-        others.sort_by_key(|byte| rank(*byte) + 2 * n_uses[usize::from(*byte)]);
+        others.sort_by_key(|byte| rank(*byte) + n_uses[usize::from(*byte)]);
         if let Some((byte, token)) = others.iter().find_map(|byte| Some((*byte, takes(along, *byte)?))) {
             let alike = others.iter().filter(|other| rank(**other) == rank(byte));
-            alike.for_each(|other| n_uses[usize::from(*other)] += 1);
+            alike.for_each(|other| n_uses[usize::from(*other)] += 2);
+            // Another of its kind is next: after `-0.` no number of zeros is a number.
+            n_uses[usize::from(byte)] += 1;
             return Some(token);
         }
         let mask = along.compute_mask().ok()?;

@@ -167,3 +167,32 @@ fn a_vocabulary_without_an_end_is_followed_too() {
     let mut guide = model.guidance(&wish, &endless).unwrap().guide().unwrap().within(8);
     assert_eq!(write(&mut guide, &model, "abc def "), 8);
 }
+
+#[test]
+fn a_number_whose_digits_go_on_is_led_to_its_end() {
+    let parameters = json!({"type": "object", "required": ["deposit", "annual_interest_rate", "years"], "properties":
+        {"deposit": {"type": "integer"}, "annual_interest_rate": {"type": "number"}, "years": {"type": "integer"}}});
+    let tools = [tool("calculate_roi", parameters)];
+    let rules = AnswerRules { tool_choice: ToolChoice::Required, ..AnswerRules::default() };
+    let format = TOOL_FORMATS.iter().find(|format| format.name == "hermes").unwrap();
+    let model = model(OutputFormat { tools: Some(format), reasoning: None }, "<tool_call>");
+    for digits in ["0", "3", "2.50", "-0.0", "-0.000"] {
+        let mut guide = guide(&model, &rules, &tools, "").within(260);
+        let start = format!(
+            "<tool_call>\n{{\"name\": \"calculate_roi\", \"arguments\": {{\"deposit\": 1000, \"annual_interest_rate\": {digits}"
+        );
+        assert_eq!(write(&mut guide, &model, &start), start.len(), "{start}");
+        let (mut text, mut may_end) = (start.clone(), false);
+        while text.len() < 260 && !may_end {
+            let Allowed::These(words) = guide.allowed().unwrap() else { panic!("free") };
+            let has = |token: &u32| words[*token as usize / 32] >> (*token % 32) & 1 == 1;
+            let next = std::iter::once(u32::from(b'0')).chain(0..256).find(has);
+            may_end = has(&END);
+            let Some(token) = next else { break };
+            guide.commit(token).unwrap();
+            text.push(char::from(token as u8));
+        }
+        let (calls, rest) = parsed(&model, &tools, &text);
+        assert!(may_end && !calls.is_empty() && rest.trim().is_empty(), "{digits}: {text:?}");
+    }
+}

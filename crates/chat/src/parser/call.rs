@@ -44,6 +44,8 @@ pub(super) enum Arguments {
     None,
     Plain(PlainArguments),
     Json(JsonValue),
+    /// JSON text in a string, read so far.
+    Text(JsonValue, String),
     Gemma(GemmaValue),
     Elements(ElementValue),
     /// They are complete.
@@ -101,7 +103,7 @@ impl Call {
                 self.json_call.complete();
                 text = std::mem::take(&mut self.json_call.arguments);
             }
-            Arguments::None => text.push_str("{}"),
+            Arguments::None | Arguments::Text(..) => text.push_str("{}"),
             Arguments::Plain(arguments) => arguments.finish(&mut text),
             Arguments::Json(value) => value.complete(&mut text),
             Arguments::Gemma(value) => value.complete(&mut text),

@@ -1,7 +1,7 @@
 //! Gemma's arguments, `{path:<|"|>/tmp<|"|>,n:5}`, as JSON.
 
 use super::{
-    json_value::{is_json, json_literal, push_escaped, quoted},
+    json_value::{JsonValue, Progress, is_json, json_literal, push_escaped, quoted},
     scan::More,
 };
 
@@ -17,6 +17,8 @@ const WORD_MAX: usize = 4096;
 pub(super) struct GemmaValue {
     stack: Vec<char>,
     in_string: bool,
+    /// A string in plain quotes, as JSON has them, and its text where it is a key.
+    quoted: Option<(JsonValue, String)>,
     /// A key, or a value without quotes, until it ends.
     word: String,
     is_key: bool,
@@ -42,6 +44,9 @@ pub(super) enum Read {
 impl GemmaValue {
     /// Reads from the start of `text`, which is not empty.
     pub fn read(&mut self, text: &str, more: More, out: &mut String) -> Read {
+        if self.quoted.is_some() {
+            return self.plain_quotes(text, out);
+        }
         if text.starts_with(QUOTE) {
             return self.quote(out);
         }
@@ -59,6 +64,10 @@ impl GemmaValue {
 
     /// Appends whatever makes the text so far a complete object.
     pub fn complete(&mut self, out: &mut String) {
+        if let Some((json, key)) = &mut self.quoted {
+            json.complete(if self.is_key { key } else { out });
+            self.end_quotes();
+        }
         if std::mem::take(&mut self.in_string) {
             out.push('"');
         } else if self.is_key && !self.word.trim().is_empty() {
@@ -105,12 +114,40 @@ impl GemmaValue {
                 self.is_key = self.stack.last() == Some(&'{');
             }
             ':' if self.is_key => self.end_key(out),
+            '"' if self.word.trim().is_empty() && !self.stack.is_empty() && !self.wants_comma() => {
+                self.word.clear();
+                let mut string = (JsonValue::default(), String::new());
+                if !self.is_key {
+                    self.begin_value(out);
+                }
+                string.0.push(character, if self.is_key { &mut string.1 } else { out });
+                self.quoted = Some(string);
+            }
             '<' => return Read::Stray,
             _ if self.wants_comma() => return Read::Stray,
             _ if self.stack.is_empty() || self.word.len() > WORD_MAX => return Read::Stray,
             _ => self.word.push(character),
         }
         Read::Bytes(character.len_utf8())
+    }
+
+    /// A string in plain quotes: a value goes out as it comes, a key once it is complete.
+    fn plain_quotes(&mut self, text: &str, out: &mut String) -> Read {
+        let Some((json, key)) = &mut self.quoted else { return Read::Bytes(0) };
+        let out = if self.is_key { key } else { out };
+        for (at, character) in text.char_indices() {
+            if json.push(character, out) != Progress::More {
+                self.end_quotes();
+                return Read::Bytes(at + character.len_utf8());
+            }
+        }
+        Read::Bytes(text.len())
+    }
+
+    fn end_quotes(&mut self) {
+        if let Some((_, key)) = self.quoted.take().filter(|_| self.is_key) {
+            self.word = serde_json::from_str(&key).unwrap_or(key);
+        }
     }
 
     /// Whether a member is complete, so that a comma or closer must come.

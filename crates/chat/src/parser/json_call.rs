@@ -141,6 +141,10 @@ impl JsonCall {
         self.value = JsonValue::default();
         self.text.clear();
         self.phase = match (self.key.as_str(), character) {
+            ("arguments" | "parameters", '}' | ',') => {
+                self.phase = Phase::Key;
+                return self.push_between(character);
+            }
             ("name" | "function" | "tool_name", '"') if self.name.is_none() => Phase::InName,
             ("id" | "tool_call_id", '"') => Phase::InId,
             ("function", '{') if self.n_wrappers < WRAPPERS_MAX => {
@@ -198,7 +202,7 @@ impl JsonCall {
         match self.phase {
             Phase::InName => self.name = text(),
             Phase::InId => self.id = text().filter(|id| !id.is_empty() && id.len() <= KEY_MAX),
-            Phase::InArgumentsText => match text().filter(|text| is_object(text)) {
+            Phase::InArgumentsText => match unwrapped(&self.text) {
                 Some(text) => {
                     self.arguments = text;
                     self.has_arguments = true;
@@ -213,6 +217,9 @@ impl JsonCall {
     }
 }
 
-fn is_object(text: &str) -> bool {
-    serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text).is_ok()
+/// The object that a JSON string has as its text; a blank one means none.
+pub(super) fn unwrapped(string: &str) -> Option<String> {
+    let text = serde_json::from_str::<String>(string).ok()?;
+    let is_object = || serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(&text).is_ok();
+    if text.trim().is_empty() { Some("{}".to_owned()) } else { is_object().then_some(text) }
 }

@@ -4,6 +4,8 @@
 const DEPTH_MAX: usize = 256;
 /// Longest number or literal.
 const WORD_MAX: usize = 64;
+/// What Python puts before some strings.
+const STRING_PREFIXES: [&str; 8] = ["r", "b", "f", "u", "R", "B", "F", "U"];
 
 /// Follows one JSON value. It passes the text on as it is, but for: control characters and bad escapes in strings
 /// (escaped), stray commas (dropped), missing commas, colons and values (added), bare words (quoted), Python's `True`,
@@ -49,13 +51,19 @@ pub(super) enum Progress {
 impl JsonValue {
     /// Takes one character of a Python call's arguments, parentheses included: `(a="x", b=1)` is `{"a": "x", "b": 1}`.
     pub fn push_python(&mut self, character: char, out: &mut String) -> Progress {
-        let character = match (character, self.stack.len()) {
+        let innermost = self.stack.last().copied();
+        let character = match (character, innermost) {
             _ if self.quote.is_some() => character,
-            ('(', 0) => '{',
-            ('(', _) => '[',
-            (')', 1) => '}',
+            ('(', None) => '{',
+            // A call inside, such as `dict(a=1)`, is an object of its arguments.
+            ('(', Some(_)) if !self.word.is_empty() && self.wants == Wants::Value => {
+                self.word.clear();
+                '{'
+            }
+            ('(', Some(_)) => '[',
+            (')', Some('{')) => '}',
             (')', _) => ']',
-            ('=', 1) => ':',
+            ('=', Some('{')) => ':',
             _ => character,
         };
         self.push(character, out)
@@ -96,16 +104,16 @@ impl JsonValue {
         match character {
             '\'' if !is_unicode => out.push('\''),
             '"' | '\\' | '/' | 'b' | 'f' | 'n' | 'r' | 't' if !is_unicode => out.extend(['\\', character]),
-            'u' if !is_unicode => {
-                self.escape.push('u');
+            'u' | 'x' | 'U' if !is_unicode => {
+                self.escape.push(character);
                 return Progress::More;
             }
             _ if is_unicode && character.is_ascii_hexdigit() => {
                 self.escape.push(character);
-                if self.escape.len() < 6 {
+                if self.escape.len() < escape_len(&self.escape) {
                     return Progress::More;
                 }
-                out.push_str(&self.escape);
+                push_code(out, &self.escape);
             }
             _ => {
                 // No escape of JSON: the backslash is meant as one, and the character is read as any other.
@@ -132,6 +140,9 @@ impl JsonValue {
             'a'..='z' | 'A'..='Z' | '0'..='9' | '+' | '-' | '.' | '_' => return self.push_word(character),
             ' ' | '\t' | '\n' | '\r' => self.push_space(character, out),
             '"' | '\'' => {
+                if STRING_PREFIXES.contains(&self.word.as_str()) {
+                    self.word.clear();
+                }
                 self.begin(out);
                 self.is_key = self.wants == Wants::Key;
                 self.quote = Some(character);
@@ -212,7 +223,7 @@ impl JsonValue {
         match json_literal(&word) {
             Some(literal) => out.push_str(literal),
             None if is_json(&word) => out.push_str(&word),
-            None => out.push_str(&quoted(&word)),
+            None => out.push_str(&json_number(&word).unwrap_or_else(|| quoted(&word))),
         }
         self.wants = Wants::Comma;
     }
@@ -270,6 +281,42 @@ pub(super) fn json_literal(word: &str) -> Option<&'static str> {
         "False" => Some("false"),
         "None" => Some("null"),
         _ => None,
+    }
+}
+
+/// A number that JSON does not write so: `+3`, `.5`, `5.`, `1_000`.
+pub(super) fn json_number(word: &str) -> Option<String> {
+    let (sign, digits) = match word.strip_prefix(['+', '-']) {
+        Some(digits) => (if word.starts_with('-') { "-" } else { "" }, digits),
+        None => ("", word),
+    };
+    let is_grouped = |part: &str| part.split('_').all(|group| group.starts_with(|c: char| c.is_ascii_digit()));
+    let digits = if digits.contains('_') && is_grouped(digits) { digits.replace('_', "") } else { digits.to_owned() };
+    let digits = if digits.starts_with('.') { format!("0{digits}") } else { digits };
+    let digits = if digits.ends_with('.') { format!("{digits}0") } else { digits };
+    let number = format!("{sign}{digits}");
+    let is_number = digits.starts_with(|c: char| c.is_ascii_digit()) && is_json(&number);
+    is_number.then_some(number)
+}
+
+/// Length of an escape of Python or JSON by its first letter, backslash included.
+fn escape_len(escape: &str) -> usize {
+    match escape.as_bytes().get(1) {
+        Some(b'x') => 4,
+        Some(b'U') => 10,
+        _ => 6,
+    }
+}
+
+/// Writes an escape of a character by its number: JSON's own as it is.
+fn push_code(out: &mut String, escape: &str) {
+    if escape.starts_with("\\u") {
+        return out.push_str(escape);
+    }
+    let code = u32::from_str_radix(&escape[2..], 16).ok().and_then(char::from_u32);
+    match code {
+        Some(character) => push_escaped_char(out, character),
+        None => push_escaped(out, escape),
     }
 }
 

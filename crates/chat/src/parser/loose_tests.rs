@@ -50,7 +50,7 @@ const CASES: [(&str, &str); 26] = [
         "{\"name\": \"zip\", \"arguments\": {\"n\": \"5\", \"l\": 1, \"path\": 7}}",
         "zip({\"n\": 5, \"l\": [1], \"path\": \"7\"})$calls",
     ),
-    ("{\"name\": \"zip\", \"arguments\": {\"o\": \"{\\\"a\\\": 1}\"}}", "zip({\"o\": {\"a\":1}})$calls"),
+    ("{\"name\": \"zip\", \"arguments\": {\"o\": \"{\\\"a\\\": 1}\"}}", "zip({\"o\": {\"a\": 1}})$calls"),
 ];
 
 const FORMATS: [&str; 8] = ["hermes", "qwen3_coder", "mistral", "llama3", "glm47", "deepseek_v3", "kimi_k2", "minimax"];

@@ -1,6 +1,6 @@
 //! Wire texts of formats that stand beside the most common ones. All are ours.
 
-pub(super) const CASES: [(&str, &str, &str); 47] = [
+pub(super) const CASES: [(&str, &str, &str); 57] = [
     ("hermes", "<|tool_call|>[{\"name\": \"zip\", \"arguments\": {\"n\": 1}}]", "zip({\"n\": 1})$calls"),
     ("hermes", "<TOOLCALL>[{\"name\": \"noop\", \"arguments\": {}}]</TOOLCALL>", "noop({})$calls"),
     (
@@ -164,4 +164,29 @@ pub(super) const CASES: [(&str, &str, &str); 47] = [
     ("ui_tars", "Action: zip(path='<point>200 300</point>')", "zip({\"path\":\"<point>200 300</point>\"})$calls"),
     ("ui_tars", "Action: nope(a=1)", "Action: nope(a=1)$"),
     ("solar", "<|think|>hm<|end|><|begin|>assistant<|content|>Hi.\n<|end|>", "~hm~Hi.\n$"),
+    // Line breaks of another system stand around tags and in values.
+    (
+        "qwen3_coder",
+        "<tool_call>\r\n<function=zip>\r\n<parameter=path>\r\na\r\nb\r\n</parameter>\r\n</function>\r\n</tool_call>",
+        "zip({\"path\": \"a\\r\\nb\"})$calls",
+    ),
+    ("hermes", "Ok.\r\n<tool_call>\r\n{\"name\": \"noop\", \"arguments\": {}}\r\n</tool_call>", "Ok.noop({})$calls"),
+    // No arguments, said in other ways, and arguments as text.
+    ("hermes", "<tool_call>\n{\"name\": \"noop\", \"arguments\": null}\n</tool_call>", "noop({})$calls"),
+    ("hermes", "<tool_call>\n{\"name\": \"noop\", \"arguments\": \"\"}\n</tool_call>", "noop({})$calls"),
+    ("mistral", "[TOOL_CALLS]noop[ARGS]null", "noop({})$calls"),
+    ("mistral", "[TOOL_CALLS]noop[ARGS]", "noop({})$calls"),
+    (
+        "kimi_k2",
+        "<|tool_calls_section_begin|><|tool_call_begin|>functions.zip:0<|tool_call_argument_begin|>\"{\\\"n\\\": 1}\"<|tool_call_end|><|tool_calls_section_end|>",
+        "zip({\"n\": 1})$calls",
+    ),
+    ("solar", "<|tool_call:begin|>x<|tool_call:name|>noop<|tool_call:args|>\"\"<|tool_call:end|>", "noop({})$calls"),
+    // Python's own ways to write values.
+    (
+        "lfm2",
+        "<|tool_call_start|>[zip(n=+3, l=[.5, 5., 1_000], path='\\x41\\U0001F600', o=dict(a=1))]<|tool_call_end|>",
+        "zip({\"n\":3, \"l\":[0.5, 5.0, 1000], \"path\":\"A😀\", \"o\":{\"a\":1}})$calls",
+    ),
+    ("harmony", "<|message|>Hi.<|return|>", "Hi.$"),
 ];

@@ -2,6 +2,7 @@
 
 use super::{
     json_value::{JsonValue, Progress, is_json, json_literal, push_escaped, quoted},
+    scan::{Breaks, More},
     schema::ValueKind,
 };
 use crate::formats::ValueStyle;
@@ -20,9 +21,10 @@ pub(super) struct PlainArguments {
 #[derive(Clone, Debug)]
 struct OpenValue {
     kind: ValueKind,
-    style: ValueStyle,
-    /// Whether no text has come yet, so that the first newline may belong to the tags.
+    /// Whether no text has come yet, so that the first line break may belong to the tags.
     at_start: bool,
+    /// The line breaks at its end that belong to the tags: such as stood at its start.
+    breaks: Breaks,
     /// Text of a value that may be something else than a string.
     held: String,
 }
@@ -39,19 +41,31 @@ impl PlainArguments {
         };
         out.push_str(&quoted(key));
         out.push_str(if kind == ValueKind::Text { ": \"" } else { ": " });
-        self.value = Some(OpenValue { kind, style, at_start: true, held: String::new() });
+        self.value = Some(OpenValue { kind, at_start: true, breaks: Breaks::Lf(1), held: String::new() });
+    }
+
+    /// Bytes of the line break at the value's start; 0 while more text decides, `None` where the value has begun.
+    pub fn open_lines(&mut self, text: &str, more: More) -> Option<usize> {
+        let value = self.value.as_mut().filter(|value| value.at_start)?;
+        if text == "\r" && more == More::Coming {
+            return Some(0);
+        }
+        value.at_start = false;
+        if text.starts_with("\r\n") {
+            value.breaks = Breaks::Any(1);
+            return Some(2);
+        }
+        text.starts_with('\n').then_some(1)
+    }
+
+    /// The line breaks that belong to the tag after the value.
+    pub fn breaks(&self) -> Breaks {
+        self.value.as_ref().map_or(Breaks::None, |value| value.breaks)
     }
 
     /// Takes a piece of the value. Strings go out at once, others when they are complete.
     pub fn push(&mut self, text: &str, out: &mut String) {
         let Some(value) = &mut self.value else { return };
-        let mut text = text;
-        if value.at_start && !text.is_empty() {
-            value.at_start = false;
-            if matches!(value.style, ValueStyle::OwnLines) {
-                text = text.strip_prefix('\n').unwrap_or(text);
-            }
-        }
         if value.kind == ValueKind::Text {
             return push_escaped(out, text);
         }

@@ -5,6 +5,8 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use super::json_value::json_number;
+
 /// Longest value held for a repair; a longer one passes as it is.
 const HELD_MAX: usize = 1 << 20;
 
@@ -166,13 +168,21 @@ fn repaired(want: Want, held: &str) -> String {
         return Value::from(held.trim_end()).to_string();
     }
     let inner = serde_json::from_str::<String>(held).ok();
-    let parsed = inner.as_deref().and_then(|inner| serde_json::from_str::<Value>(inner).ok());
-    match (want, parsed) {
-        (Want::Json, Some(value)) if !value.is_string() && !value.is_array() => value.to_string(),
-        (Want::List { .. }, Some(value)) if value.is_array() => value.to_string(),
+    let text = inner.as_deref().unwrap_or_default().trim();
+    // The text stays as it is: numbers may have more digits than fit.
+    match (want, serde_json::from_str::<Value>(text).ok()) {
+        (Want::Json, Some(value)) if !value.is_string() && !value.is_array() => text.to_owned(),
+        (Want::Json, None) => loose_word(text).unwrap_or_else(|| held.to_owned()),
+        (Want::List { .. }, Some(value)) if value.is_array() => text.to_owned(),
         (Want::List { of_text: true }, _) if inner.is_some() => format!("[{held}]"),
         _ => held.to_owned(),
     }
+}
+
+/// A truth value in any case, or a number that JSON writes in another way.
+fn loose_word(text: &str) -> Option<String> {
+    let lower = text.to_ascii_lowercase();
+    if matches!(lower.as_str(), "true" | "false") { Some(lower) } else { json_number(text) }
 }
 
 #[cfg(test)]

@@ -64,25 +64,66 @@ fn check(text: &str, rule: &Rule, more: More) -> Found {
     }
 }
 
-/// Where the first terminal stands, or may stand, and what it is. Up to `n_newlines` newlines before a terminal are
-/// part of it; the second number tells how many are.
+/// Line breaks before a terminal that are part of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Breaks {
+    None,
+    /// Up to so many `\n`.
+    Lf(usize),
+    /// Up to so many `\n` or `\r\n`.
+    Any(usize),
+}
+
+impl Breaks {
+    /// Bytes of the breaks at the start of `bytes`, and whether they may go on.
+    fn len(self, bytes: &[u8], more: More) -> (usize, bool) {
+        let (n_max, has_returns) = match self {
+            Self::None => (0, false),
+            Self::Lf(n) => (n, false),
+            Self::Any(n) => (n, true),
+        };
+        let mut len = 0;
+        for _ in 0..n_max {
+            match &bytes[len..] {
+                [b'\n', ..] => len += 1,
+                [b'\r', b'\n', ..] if has_returns => len += 2,
+                [b'\r'] if has_returns => return (len, more == More::Coming),
+                _ => break,
+            }
+        }
+        (len, false)
+    }
+
+    fn begin_with(self, byte: u8) -> bool {
+        match self {
+            Self::None => false,
+            Self::Lf(_) => byte == b'\n',
+            Self::Any(_) => matches!(byte, b'\n' | b'\r'),
+        }
+    }
+}
+
+/// Where the first terminal stands, or may stand, the line breaks before it included, and what it is.
 pub(super) fn first<'a>(
     text: &str,
     terminals: impl Iterator<Item = &'a Rule> + Clone,
-    n_newlines: usize,
+    breaks: Breaks,
     more: More,
 ) -> Option<Hit> {
     let starts: Vec<u8> = terminals.clone().map(|rule| rule.on.as_bytes()[0]).collect();
     let bytes = text.as_bytes();
-    let is_start = |byte: &u8| starts.contains(byte) || (n_newlines > 0 && *byte == b'\n');
+    let is_start = |byte: &u8| starts.contains(byte) || breaks.begin_with(*byte);
     let mut from = 0;
     while let Some(at) = bytes[from..].iter().position(is_start).map(|step| from + step) {
-        let n_skipped = bytes[at..].iter().take(n_newlines).take_while(|byte| **byte == b'\n').count();
-        let after = &text[at + n_skipped..];
+        let (n_breaks, may_go_on) = breaks.len(&bytes[at..], more);
+        if may_go_on {
+            return Some(Hit { at, n_breaks, found: Found::Partial });
+        }
+        let after = &text[at + n_breaks..];
         match at_start(after, terminals.clone(), more) {
             Found::Nothing => from = at + 1,
             Found::Partial if after.is_empty() && more == More::Ended => from = at + 1,
-            found => return Some(Hit { at, n_newlines: n_skipped, found }),
+            found => return Some(Hit { at, n_breaks, found }),
         }
     }
     None
@@ -91,9 +132,9 @@ pub(super) fn first<'a>(
 /// A terminal inside a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Hit {
-    /// Where it begins, its newlines included.
+    /// Where it begins, its line breaks included.
     pub at: usize,
-    /// How many newlines belong to it.
-    pub n_newlines: usize,
+    /// Bytes of the line breaks that belong to it.
+    pub n_breaks: usize,
     pub found: Found,
 }

@@ -9,9 +9,11 @@ use super::{
     json_call,
     json_value::{JsonValue, Progress},
     output::Region,
-    scan::{self, Found, More},
+    scan::{self, Breaks, Found, More},
 };
 use crate::formats::{Body, Goto, NameStyle, Read, Rule, State, ValueStyle};
+
+mod wrapped;
 
 /// Longest name, key or id.
 const WORD_MAX: usize = 256;
@@ -149,7 +151,7 @@ impl OutputParser {
 
     /// A name, key, id or header, up to a terminal.
     fn word(&mut self, state: &State, text: &str, more: More) -> Step {
-        let hit = scan::first(text, state.rules.iter(), 0, more);
+        let hit = scan::first(text, state.rules.iter(), Breaks::None, more);
         if let Some(hit) = hit.filter(|hit| hit.at == 0) {
             return match hit.found {
                 Found::Terminal(idx) => self.follow(state, &state.rules[idx], 0),
@@ -182,11 +184,18 @@ impl OutputParser {
     }
 
     fn value(&mut self, state: &State, style: ValueStyle, (text, more): (&str, More)) -> Step {
-        let n_newlines = if matches!(style, ValueStyle::OwnLines) { 1 } else { 0 };
-        let hit = scan::first(text, state.rules.iter(), n_newlines, more);
+        let breaks = match style {
+            ValueStyle::OwnLines => match self.call.plain().open_lines(text, more) {
+                Some(0) => return Step::Wait,
+                Some(n) => return Step::Read(n),
+                None => self.call.plain().breaks(),
+            },
+            _ => Breaks::None,
+        };
+        let hit = scan::first(text, state.rules.iter(), breaks, more);
         if let Some(hit) = hit.filter(|hit| hit.at == 0) {
             return match hit.found {
-                Found::Terminal(idx) => self.follow(state, &state.rules[idx], hit.n_newlines),
+                Found::Terminal(idx) => self.follow(state, &state.rules[idx], hit.n_breaks),
                 _ => Step::Wait,
             };
         }
@@ -200,12 +209,13 @@ impl OutputParser {
     /// Arguments in one piece, from their opening bracket to the closing one.
     fn arguments(&mut self, state: &State, (done, open, push): Notation, (text, more): (&str, More)) -> Step {
         if !matches!(self.call.arguments, Arguments::Json(_)) {
+            if let Some(step) = self.wrapped_arguments((done, open), text, more) {
+                return step;
+            }
             if !text.starts_with(open) {
                 return self.layout(state, text, more);
             }
-            if !self.call.is_open() {
-                self.start_call();
-            }
+            self.open_call();
             let mut value = JsonValue::default();
             if let Some(action) = self.call.action.take() {
                 let mut out = String::new();

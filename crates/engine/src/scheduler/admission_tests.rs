@@ -35,6 +35,20 @@ fn the_least_to_compute_goes_first() {
 }
 
 #[test]
+fn with_one_place_nobody_who_runs_makes_way_and_equals_are_served_as_they_came() {
+    let mut sim = Sim::new(fake(), Limits { n_rows: 1, ..ROOMY });
+    for n in 0..5 {
+        sim.arrive(apart(n, 12, 20));
+    }
+    sim.turns(4);
+    // Neither one with less to compute nor one with more has the first stop.
+    sim.arrive(apart(5, 6, 2));
+    sim.arrive(apart(6, 40, 2));
+    assert_eq!(order_of_ends(&mut sim), [0, 5, 1, 2, 3, 4, 6]);
+    assert_eq!(sim.scheduler.tally().n_preempted, 0);
+}
+
+#[test]
 fn the_longest_is_deferred_so_often_and_no_more() {
     let mut sim = Sim::new(fake(), Limits { n_rows: 1, ..ROOMY });
     sim.arrive(apart(0, 10, 2));

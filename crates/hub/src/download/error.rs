@@ -4,6 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::fit::gigabytes;
+
 /// Why a model was not downloaded.
 #[allow(missing_docs)]
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +43,11 @@ pub enum DownloadError {
     )]
     Network { endpoint: String, problem: String },
     #[error(
+        "cannot ask {endpoint}: {problem}. Check the network and, if they are set, HTTPS_PROXY and HF_ENDPOINT. Models that \
+         are on this machine run without it."
+    )]
+    Unreachable { endpoint: String, problem: String },
+    #[error(
         "{endpoint} sent nothing for {seconds:.0} seconds. Check the network and run the command again; it goes on where \
          it stopped."
     )]
@@ -55,7 +62,11 @@ pub enum DownloadError {
         "`{name}` arrived damaged: its hash is not the one that was promised. It was deleted; run the command again."
     )]
     Corrupt { name: String },
-    #[error("{dir} needs {needed} bytes of free space and has {free}. Free some, or set HF_HUB_CACHE to another disk.")]
+    #[error(
+        "{dir} needs {} of free space and has {}. Free some, or set HF_HUB_CACHE to another disk.",
+        gigabytes(*.needed),
+        gigabytes(*.free)
+    )]
     DiskFull { dir: PathBuf, needed: u64, free: u64 },
     #[error("another program is downloading `{name}`. Wait until it is done, or stop it, and run the command again.")]
     Busy { name: String },
@@ -70,6 +81,17 @@ impl DownloadError {
     pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { action, path, source }
+    }
+
+    /// The same of a question, which has nothing to go on with.
+    pub(super) fn of_question(self) -> Self {
+        match self {
+            Self::Network { endpoint, problem } => Self::Unreachable { endpoint, problem },
+            Self::Stalled { endpoint, seconds } => {
+                Self::Unreachable { endpoint, problem: format!("it sent nothing for {seconds:.0} seconds") }
+            }
+            other => other,
+        }
     }
 
     /// An answer that no Hub gives.

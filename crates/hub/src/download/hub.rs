@@ -9,7 +9,7 @@ use ureq::{Body, BodyReader};
 use super::DownloadOptions;
 use super::client::{Client, Endpoint, Span, escaped};
 use super::error::DownloadError;
-use crate::resolve::is_id;
+use crate::id::HubId;
 
 /// Largest answer about a model that is read, in bytes.
 const N_LISTING_BYTES_MAX: u64 = 32 << 20;
@@ -33,15 +33,12 @@ pub enum Reply {
 
 impl Hub {
     /// Checks what was given. Connects to nothing yet.
-    pub fn new(id: &str, options: &DownloadOptions, endpoint: &Endpoint<'_>) -> Result<Self, DownloadError> {
-        if !is_id(id) {
-            return Err(DownloadError::BadId { id: id.to_owned() });
-        }
+    pub fn new(id: &HubId<'_>, options: &DownloadOptions, endpoint: &Endpoint<'_>) -> Result<Self, DownloadError> {
         let revision = options.revision.clone().unwrap_or_else(|| "main".to_owned());
         if !is_revision(&revision) {
             return Err(DownloadError::BadRevision { revision });
         }
-        Ok(Self { id: id.to_owned(), revision, client: Client::new(endpoint, &options.patience)? })
+        Ok(Self { id: id.repository.to_owned(), revision, client: Client::new(endpoint, &options.patience)? })
     }
 
     /// The server.
@@ -71,7 +68,8 @@ impl Hub {
 
     /// The file `name`, if possible only `span` of it.
     pub fn file(&self, commit: &str, name: &str, span: Span) -> Result<Reply, DownloadError> {
-        let url = format!("{}/{}/resolve/{commit}/{}", self.endpoint(), self.id, escaped(name));
+        let name_in_url = name.split('/').map(escaped).collect::<Vec<_>>().join("/");
+        let url = format!("{}/{}/resolve/{commit}/{name_in_url}", self.endpoint(), self.id);
         let response = self.client.get(&url, span)?;
         match response.status().as_u16() {
             200 => Ok(Reply::Whole(response.into_body().into_reader())),

@@ -6,13 +6,62 @@ const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 
 /// A listing of files of one byte each, all in Git.
 fn listing(names: &[&str]) -> Result<Listing, DownloadError> {
+    listing_for("a/b", names)
+}
+
+fn listing_for(id: &str, names: &[&str]) -> Result<Listing, DownloadError> {
     let sibling = |name: &&str| json!({"rfilename": name, "size": 1, "blobId": COMMIT});
     let siblings: Vec<Value> = names.iter().map(sibling).collect();
-    parse(&json!({"sha": COMMIT, "siblings": siblings}))
+    parse_for(id, &json!({"sha": COMMIT, "siblings": siblings}))
 }
 
 fn parse(answer: &Value) -> Result<Listing, DownloadError> {
-    Listing::parse(answer.to_string().as_bytes(), "http://hub")
+    parse_for("a/b", answer)
+}
+
+fn parse_for(id: &str, answer: &Value) -> Result<Listing, DownloadError> {
+    Listing::parse(answer.to_string().as_bytes(), "http://hub", &HubId::parse(id).unwrap())
+}
+
+#[test]
+fn a_repository_of_several_models_gives_the_one_that_is_named() {
+    let names = [
+        "README.md",
+        "4bit/config.json",
+        "4bit/model.safetensors",
+        "4bit/tokenizer.json",
+        "4bit/deep/config.json",
+        "8bit/config.json",
+        "8bit/x.safetensors",
+        "8bit/model.safetensors.index.json",
+        "a-Q4_K_M.gguf",
+        "a-Q8_0.gguf",
+        "mmproj-a.gguf",
+        "UD/b.gguf",
+        "big-00001-of-00002.gguf",
+    ];
+    let check = |id: &str, index: Option<Value>, expected: &[&str]| {
+        let listing = listing_for(id, &names).unwrap();
+        assert_eq!(listing.index().is_some(), index.is_some(), "{id}");
+        let needed = listing.needed(id, index.as_ref()).unwrap();
+        assert_eq!(needed.iter().map(|file| file.name.as_str()).collect::<Vec<_>>(), expected, "{id}");
+    };
+    check("a/b/4bit", None, &["4bit/config.json", "4bit/tokenizer.json", "4bit/model.safetensors"]);
+    let index = json!({"weight_map": {"x": "x.safetensors"}});
+    let split = ["8bit/config.json", "8bit/model.safetensors.index.json", "8bit/x.safetensors"];
+    check("a/b/8bit", Some(index), &split);
+    check("a/b/a-Q8_0.gguf", None, &["a-Q8_0.gguf"]);
+    check("a/b/UD/b.gguf", None, &["UD/b.gguf"]);
+    check("a/b/UD", None, &["UD/b.gguf"]);
+    let told = "Name what is in the repository: `a/b/4bit`, `a/b/8bit`, `a/b/UD/b.gguf`, `a/b/a-Q4_K_M.gguf`, `a/b/a-Q8_0.gguf`.";
+    for id in
+        ["a/b", "a/b/2bit", "a/b/a-Q5_K_M.gguf", "a/b/4bit/deep/er", "a/b/big-00001-of-00002.gguf", "a/b/mmproj-a.gguf"]
+    {
+        let error = listing_for(id, &names).unwrap().needed(id, None).unwrap_err().to_string();
+        assert!(error.contains(told), "{id}: {error}");
+    }
+    let only = ["config.yaml", "a.gguf", "mmproj-a.gguf"];
+    assert_eq!(listing(&only).unwrap().needed("a/b", None).unwrap()[0].name, "a.gguf");
 }
 
 #[test]
@@ -50,7 +99,7 @@ fn a_repository_without_a_model_is_refused_with_advice() {
         assert!(error.contains(expected), "{error}");
     };
     check(&["model.safetensors"], None, "no config.json");
-    check(&["config.json", "m.gguf"], None, "download one of them and give its path");
+    check(&["config.json", "m.gguf"], None, "Name what is in the repository: `a/b/m.gguf`.");
     check(&["config.json", "pytorch_model.bin"], None, "look for a safetensors version");
     check(&["config.json", "adapters.safetensors"], None, "Choose a model in safetensors format");
     for shard in ["../x.safetensors", "absent.safetensors", "config.json"] {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::DownloadOptions;
 use super::client::{Client, Endpoint, Span, escaped};
 use super::error::DownloadError;
-use crate::resolve::is_id;
+use crate::id::is_repository;
 
 /// Largest answer that is read, in bytes.
 const N_BYTES_MAX: u64 = 16 << 20;
@@ -58,16 +58,17 @@ pub fn search(words: &str, n_max: u32, options: &DownloadOptions) -> Result<Vec<
         escaped(words),
         n_max.clamp(1, N_HITS_MAX)
     );
-    let response = client.get(&url, Span::ALL)?;
+    let response = client.get(&url, Span::ALL).map_err(DownloadError::of_question)?;
     let status = response.status().as_u16();
     if status != 200 {
         let endpoint = client.endpoint().to_owned();
         return Err(DownloadError::Refused { endpoint, status, retry_after: None });
     }
-    let answers: Vec<Answer> = serde_json::from_slice(&client.read(response, N_BYTES_MAX)?)
-        .map_err(|error| DownloadError::bad_answer(client.endpoint(), error.to_string()))?;
+    let answers: Vec<Answer> =
+        serde_json::from_slice(&client.read(response, N_BYTES_MAX).map_err(DownloadError::of_question)?)
+            .map_err(|error| DownloadError::bad_answer(client.endpoint(), error.to_string()))?;
     // Names are shown, and given back as ids: only those that are ids count.
-    let named = answers.into_iter().filter(|answer| is_id(&answer.id)).take(N_HITS_MAX as usize);
+    let named = answers.into_iter().filter(|answer| is_repository(&answer.id)).take(N_HITS_MAX as usize);
     Ok(named.map(Answer::hit).collect())
 }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::error::DownloadError;
 use super::listing::HubFile;
 use super::pieces::n_bytes_held;
+use crate::id::HubId;
 
 /// Links, refs, and the file system's own needs.
 const N_SPARE_BYTES: u64 = 64 << 20;
@@ -29,8 +30,8 @@ pub struct Blob {
 
 impl Store {
     /// Makes the folders that a download needs; a reader of the cache still sees no model in them.
-    pub fn new(cache: &Path, id: &str, commit: &str) -> Result<Self, DownloadError> {
-        let name = format!("models--{}", id.replace('/', "--"));
+    pub fn new(cache: &Path, id: &HubId<'_>, commit: &str) -> Result<Self, DownloadError> {
+        let name = id.cache_folder();
         let (repository, locks) = (cache.join(&name), cache.join(".locks").join(&name));
         for dir in [&repository.join("blobs"), &locks] {
             fs::create_dir_all(dir).map_err(DownloadError::io("create", dir))?;
@@ -64,7 +65,8 @@ impl Store {
             fs::create_dir_all(dir).map_err(DownloadError::io("create", dir))?;
         }
         // A folder counts as a model by its config.json, so that one comes last.
-        let (config, others): (Vec<_>, Vec<_>) = files.iter().partition(|file| file.name == "config.json");
+        let is_config = |file: &&HubFile| file.name.rsplit('/').next() == Some("config.json");
+        let (config, others): (Vec<_>, Vec<_>) = files.iter().partition(is_config);
         for file in others.into_iter().chain(config) {
             let link = snapshot.join(&file.name);
             place_link(&snapshot, file).map_err(DownloadError::io("link", &link))?;
@@ -108,6 +110,11 @@ impl Blob {
     }
 }
 
+/// Whether this user may write to `dir`.
+pub fn is_writable(dir: &Path) -> bool {
+    rustix::fs::access(dir, rustix::fs::Access::WRITE_OK).is_ok()
+}
+
 /// Free bytes, for this user, on the disk of `dir`.
 pub fn free_bytes(dir: &Path) -> io::Result<u64> {
     let stat = rustix::fs::statvfs(dir)?;
@@ -119,8 +126,12 @@ fn n_bytes_of(path: &Path) -> Option<u64> {
 }
 
 fn place_link(snapshot: &Path, file: &HubFile) -> io::Result<()> {
-    let target = Path::new("../../blobs").join(file.hash.hex());
+    let n_folders = file.name.matches('/').count();
+    let target = Path::new(&"../".repeat(2 + n_folders)).join("blobs").join(file.hash.hex());
     let link = snapshot.join(&file.name);
+    if let Some(folder) = link.parent() {
+        fs::create_dir_all(folder)?;
+    }
     if fs::read_link(&link).is_ok_and(|now| now == target) {
         return Ok(());
     }

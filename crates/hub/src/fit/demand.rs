@@ -8,12 +8,23 @@ use crate::kv_cost::{KvCost, count};
 
 /// Tokens that prefill computes at a time.
 const N_CHUNK: u64 = 512;
-/// Queries that the plain path of attention scores at a time, and how many arrays of that size there are at the peak.
+/// Queries that the plain path of attention scores at a time.
 const N_QUERY_BLOCK: u64 = 128;
-const N_SCORE_ARRAYS: f64 = 5.2;
-/// Rows of the residual stream and of the feed-forward's inside at the peak of a layer.
-const N_HIDDEN_ROWS: f64 = 5.0;
-const N_INNER_ROWS: f64 = 4.5;
+/// Positions before a block from which on they are scored apart from the rest.
+const N_APART: u64 = 1024;
+/// Arrays of the largest block's scores at the peak, scored as one or apart, and how much of the other blocks is gone by then.
+const N_SCORE_ARRAYS: f64 = 8.24;
+const N_SCORE_ARRAYS_APART: f64 = 7.4;
+const N_SCORES_GONE: f64 = 0.72;
+/// On a CPU: rows of queries, keys and values, and of the feed-forward's inside, at the peak of a layer; and copies of a
+/// layer's keys and values.
+const N_HEAD_ROWS: f64 = 3.93;
+const N_INNER_ROWS: f64 = 2.26;
+const N_COPIES: f64 = 0.73;
+/// On a GPU, where attention keeps no scores: rows of the residual stream and of the feed-forward's inside, with room to spare.
+const N_GPU_HIDDEN_ROWS: f64 = 5.0;
+const N_GPU_INNER_ROWS: f64 = 4.5;
+const N_GPU_COPIES: f64 = 2.0;
 /// KV is stored in buffers with an eighth to spare, in units of this many positions.
 const N_GRAIN: u64 = 64;
 /// What a buffer of a window holds beside it and a chunk: growth, and what can be taken back.
@@ -41,6 +52,8 @@ pub struct Demand {
     pub n_row_bytes: u64,
     /// Bytes that it computes with for each position of context.
     pub n_position_bytes: u64,
+    /// Bytes of one query's scores of one position, by all heads; 0 where attention keeps none.
+    pub n_score_bytes: u64,
     /// A model that drafts, with the same context.
     pub drafter: Option<Box<Demand>>,
     /// Longest context that the model was made for, in tokens.
@@ -99,6 +112,7 @@ impl Demand {
             kv: kv.unwrap_or_default(),
             n_row_bytes: step.n_row_bytes,
             n_position_bytes: step.n_position_bytes,
+            n_score_bytes: step.n_score_bytes,
             drafter: None,
             n_context: count(config, "max_position_embeddings"),
         }
@@ -130,15 +144,37 @@ impl Demand {
         full.saturating_add(n_window_bytes_per_token.saturating_mul(n_windowed)).saturating_add(n_state_bytes)
     }
 
-    /// The peak is in the last whole step, or in what is left after it.
+    /// The peak is in the last whole step, when KV was shorter, or in what is left after it.
     fn step_bytes(&self, n_context: u64) -> u64 {
-        let step = |n_rows: u64, n_positions: u64| {
-            let rows = self.n_row_bytes.saturating_mul(n_rows);
-            rows.saturating_add(self.n_position_bytes.saturating_mul(n_positions))
-        };
         let n_left = n_context % N_CHUNK;
-        step(N_CHUNK.min(n_context), n_context - n_left).max(step(n_left, n_context))
+        let n_whole = n_context - n_left;
+        let n_kv_later = self.kv_bytes(n_context).saturating_sub(self.kv_bytes(n_whole));
+        let whole = if n_whole > 0 { self.one_step_bytes(N_CHUNK, n_whole) } else { 0 };
+        whole.saturating_sub(n_kv_later).max(self.one_step_bytes(n_left, n_context))
     }
+
+    /// Of the last `n_rows` tokens of `n_context`.
+    fn one_step_bytes(&self, n_rows: u64, n_context: u64) -> u64 {
+        let rows = self.n_row_bytes.saturating_mul(n_rows);
+        let positions = self.n_position_bytes.saturating_mul(n_context);
+        let scores = (self.n_score_bytes as f64 * n_scores(n_rows, n_context)) as u64;
+        rows.saturating_add(positions).saturating_add(scores)
+    }
+}
+
+/// Scores that are there at the peak of a step, of one head. A block sees the positions up to its own end.
+fn n_scores(n_rows: u64, n_context: u64) -> f64 {
+    let n_before = n_context.saturating_sub(n_rows);
+    let block = |n: u64| {
+        let n_queries = N_QUERY_BLOCK.min(n_rows - n * N_QUERY_BLOCK);
+        n_queries.saturating_mul(n_before.saturating_add(n * N_QUERY_BLOCK + n_queries)) as f64
+    };
+    let blocks = || (0..n_rows.div_ceil(N_QUERY_BLOCK)).map(block);
+    let largest = blocks().fold(0.0, f64::max);
+    let n_last = n_rows.saturating_sub(1) / N_QUERY_BLOCK * N_QUERY_BLOCK;
+    let is_apart = n_before.saturating_add(n_last) >= N_APART;
+    let n_arrays = if is_apart { N_SCORE_ARRAYS_APART } else { N_SCORE_ARRAYS };
+    n_arrays * largest - N_SCORES_GONE * (blocks().sum::<f64>() - largest)
 }
 
 /// Positions that a buffer has which grew chunk by chunk to hold `n`.
@@ -156,24 +192,38 @@ fn capacity(n: u64) -> u64 {
 struct Step {
     n_row_bytes: u64,
     n_position_bytes: u64,
+    n_score_bytes: u64,
 }
 
 impl Step {
-    /// One layer at a time: the residual stream and its projections, the gated feed-forward (of the experts that a token
-    /// takes), a copy of the layer's keys and values as their buffer grows, and, where attention is not fused, the scores of
-    /// a block of queries. The factors are measured: a test of the models holds them to what MLX counts.
+    /// One layer at a time: its projections, the gated feed-forward (of the experts that a token takes), copies of the layer's
+    /// keys and values as their buffer grows, and, where attention is not fused, scores of blocks of queries. MLX runs ahead of
+    /// what is computed, so that several of each are there at once: the CPU's factors are measured, and a test of the models
+    /// holds them to what MLX counts.
     fn of(config: &Map<String, Value>, numbers: Numbers) -> Self {
         let field = |name: &str| count(config, name).unwrap_or(0).min(1 << 24) as f64;
         let n_element = if numbers == Numbers::F32 { 4.0 } else { 2.0 };
         let n_taken = field("num_experts_per_tok").max(field("num_experts_per_token"));
         let n_inner = field("intermediate_size").max(field("moe_intermediate_size") * n_taken);
-        let n_row = (N_HIDDEN_ROWS * field("hidden_size") + N_INNER_ROWS * n_inner) * n_element;
+        let is_plain = numbers == Numbers::F32;
+        let n_row = match is_plain {
+            true => N_HEAD_ROWS * projected(config) + N_INNER_ROWS * n_inner,
+            false => N_GPU_HIDDEN_ROWS * field("hidden_size") + N_GPU_INNER_ROWS * n_inner,
+        };
         let kv = KvCost::of(config, n_element as u64).unwrap_or_default();
         let n_layers = field("num_hidden_layers").max(1.0);
-        let n_copied = 2.0 * kv.n_bytes_per_token.max(kv.n_window_bytes_per_token) as f64 / n_layers;
-        let is_plain = numbers == Numbers::F32;
-        let n_scores = N_SCORE_ARRAYS * N_QUERY_BLOCK as f64 * field("num_attention_heads") * 4.0;
-        let n_position = n_copied + if is_plain { n_scores } else { 0.0 };
-        Self { n_row_bytes: n_row as u64, n_position_bytes: n_position as u64 }
+        let n_copies = if is_plain { N_COPIES } else { N_GPU_COPIES };
+        let n_copied = n_copies * kv.n_bytes_per_token.max(kv.n_window_bytes_per_token) as f64 / n_layers;
+        let n_score_bytes = if is_plain { field("num_attention_heads") as u64 * 4 } else { 0 };
+        Self { n_row_bytes: (n_row * n_element) as u64, n_position_bytes: n_copied as u64, n_score_bytes }
     }
+}
+
+/// Elements of a token's queries, keys and values in one layer.
+fn projected(config: &Map<String, Value>) -> f64 {
+    let field = |name: &str| count(config, name).map(|n| n.min(1 << 24) as f64);
+    let n_heads = field("num_attention_heads").unwrap_or(1.0).max(1.0);
+    let n_kv_heads = field("num_key_value_heads").unwrap_or(n_heads);
+    let head = field("head_dim").or_else(|| Some(field("hidden_size")? / n_heads)).unwrap_or(0.0);
+    (n_heads + 2.0 * n_kv_heads) * head
 }

@@ -31,7 +31,13 @@ pub fn say(fit: &Fit, unloaded: &Unloaded) -> String {
 /// Bytes as a person compares them with the memory of a machine.
 pub fn gigabytes(n_bytes: u64) -> String {
     let gib = n_bytes as f64 / (1_u64 << 30) as f64;
-    if gib < 10.0 { format!("{gib:.1} GB") } else { format!("{gib:.0} GB") }
+    if gib < 0.1 {
+        format!("{:.0} MB", gib * 1024.0)
+    } else if gib < 10.0 {
+        format!("{gib:.1} GB")
+    } else {
+        format!("{gib:.0} GB")
+    }
 }
 
 /// Tokens in thousands, as model cards write them.

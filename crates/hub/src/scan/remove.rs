@@ -1,10 +1,12 @@
 //! Removing a model: only what belongs to it, never what another program counts on without a word.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use super::{Model, Owner, children};
+use super::{Model, Owner, cache, children};
+use crate::id::DEPTH_MAX;
 
 /// What was removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,8 +29,8 @@ pub enum RemoveError {
     Io { path: PathBuf, source: io::Error },
 }
 
-/// Removes `model`: its repository in the Hugging Face cache, its GGUF file, or the files of its folder that a checkpoint
-/// has. Other files in a folder stay, and so does the folder then.
+/// Removes `model`: its repository in the Hugging Face cache, or its part of one that holds others too; its GGUF file; or the
+/// files of its folder that a checkpoint has. Other files in a folder stay, and so does the folder then.
 ///
 /// # Errors
 /// When it is Ollama's, is being downloaded, or the system refuses; some files may be gone then.
@@ -52,8 +54,7 @@ fn io_error(path: &Path) -> impl FnOnce(io::Error) -> RemoveError {
     move |source| RemoveError::Io { path, source }
 }
 
-/// Removes refs first, so that nobody takes the rest for a model, and the bytes last. One of several GGUF files of a
-/// repository takes the others with it: blobs are the repository's.
+/// Removes refs first, so that nobody takes the rest for a model, and the bytes last.
 fn remove_repository(model: &Model) -> Result<Removed, RemoveError> {
     let name = || model.name.clone();
     let is_repository =
@@ -61,6 +62,11 @@ fn remove_repository(model: &Model) -> Result<Removed, RemoveError> {
     let found = model.path.ancestors().find(is_repository);
     let repository = found.ok_or_else(|| io_error(&model.path)(io::Error::from(ErrorKind::NotFound)))?;
     let locks = locks(repository, &name)?;
+    let folder = repository.file_name().unwrap_or_default().to_string_lossy();
+    if cache::repository(repository, &folder).iter().any(|other| other.path != model.path) {
+        let n_bytes = remove_part(repository, &model.path).map_err(io_error(&model.path))?;
+        return Ok(Removed { path: model.path.clone(), n_bytes });
+    }
     let n_bytes = model.n_bytes;
     for part in ["refs", "snapshots", "blobs"] {
         let dir = repository.join(part);
@@ -69,6 +75,52 @@ fn remove_repository(model: &Model) -> Result<Removed, RemoveError> {
     fs::remove_dir_all(repository).map_err(io_error(repository))?;
     drop(locks);
     Ok(Removed { path: repository.to_owned(), n_bytes })
+}
+
+/// Removes one model of several in a repository: its links in all snapshots, config.json first, then the blobs that no link is
+/// left to. Returns the bytes of these.
+fn remove_part(repository: &Path, path: &Path) -> io::Result<u64> {
+    let snapshots = cache::snapshots(repository);
+    let Some(inside) = snapshots.iter().find_map(|snapshot| path.strip_prefix(snapshot).ok()) else { return Ok(0) };
+    let mut blobs = Vec::new();
+    for snapshot in &snapshots {
+        let place = snapshot.join(inside);
+        let mut links: Vec<PathBuf> = match place.is_dir() {
+            true => children(&place).into_iter().map(|name| place.join(name)).filter(|path| !path.is_dir()).collect(),
+            false => vec![place.clone()],
+        };
+        links.sort_by_key(|link| !link.ends_with("config.json"));
+        for link in links {
+            blobs.extend(link.canonicalize().ok());
+            absent(fs::remove_file(&link))?;
+        }
+        for dir in place.ancestors().take_while(|dir| dir.starts_with(snapshot)).filter(|dir| dir.is_dir()) {
+            match fs::remove_dir(dir) {
+                Err(error) if error.kind() != ErrorKind::DirectoryNotEmpty => return Err(error),
+                _ => {}
+            }
+        }
+    }
+    let still_used: BTreeSet<PathBuf> = snapshots.iter().flat_map(|snapshot| linked(snapshot, DEPTH_MAX)).collect();
+    blobs.sort();
+    blobs.dedup();
+    let mut n_bytes = 0;
+    for blob in blobs.into_iter().filter(|blob| !still_used.contains(blob) && blob.exists()) {
+        n_bytes += blob.metadata()?.len();
+        fs::remove_file(&blob)?;
+    }
+    Ok(n_bytes)
+}
+
+/// What the links of a folder and of those in it lead to.
+fn linked(dir: &Path, depth: usize) -> Vec<PathBuf> {
+    let paths = || children(dir).into_iter().map(|name| dir.join(name));
+    let is_folder = |path: &PathBuf| path.is_dir() && !path.is_symlink();
+    let mut found: Vec<PathBuf> = paths().filter_map(|path| path.canonicalize().ok()).collect();
+    if depth > 0 {
+        found.extend(paths().filter(is_folder).flat_map(|path| linked(&path, depth - 1)));
+    }
+    found
 }
 
 /// All locks of the repository's blobs; a download that runs holds one.

@@ -1,11 +1,14 @@
 //! The cache is shared with Python's `huggingface_hub`: each reads what the other wrote.
 
 use std::env;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use tokbar_hub::download::download;
 use tokbar_hub::scan::{Condition, Owner, Place, scan};
 
+use super::download_parts::several;
 use super::repository::{ID, Repository};
 use super::testbed::{Testbed, names};
 
@@ -35,6 +38,15 @@ fn python_takes_our_download_for_whole() {
     let bed = Testbed::serving(&Repository::new());
     bed.run().unwrap();
     check("reads_ours.py", &bed, "1");
+}
+
+#[test]
+fn python_takes_our_download_of_a_part_for_what_it_is() {
+    let bed = Testbed::serving(&several());
+    for inside in ["4bit", "mlx/8bit", "a-Q4_0.gguf"] {
+        download(&format!("{ID}/{inside}"), &bed.options, &mut |_| ControlFlow::Continue(())).unwrap();
+    }
+    check("reads_parts.py", &bed, "1");
 }
 
 #[test]

@@ -43,14 +43,14 @@ impl Repository {
 
     /// Name of a file in the cache.
     pub fn hash(&self, name: &str) -> String {
-        if name.ends_with(".safetensors") { sha256(self.bytes(name)) } else { git(self.bytes(name)) }
+        if is_large(name) { sha256(self.bytes(name)) } else { git(self.bytes(name)) }
     }
 
     /// What the Hub says about the model.
     pub fn listing(&self) -> Value {
         let sibling = |(name, bytes): &(String, Vec<u8>)| {
             let mut sibling = json!({"rfilename": name, "size": bytes.len(), "blobId": git(bytes)});
-            if name.ends_with(".safetensors") {
+            if is_large(name) {
                 sibling["lfs"] = json!({"sha256": sha256(bytes), "size": bytes.len(), "pointerSize": 130});
             }
             sibling
@@ -84,13 +84,18 @@ impl Repository {
     fn tree(&self) -> Value {
         let entry = |(name, bytes): &(String, Vec<u8>)| {
             let mut entry = json!({"type": "file", "path": name, "size": bytes.len(), "oid": git(bytes)});
-            if name.ends_with(".safetensors") {
+            if is_large(name) {
                 entry["lfs"] = json!({"oid": sha256(bytes), "size": bytes.len(), "pointerSize": 130});
             }
             entry
         };
         self.files.iter().map(entry).collect()
     }
+}
+
+/// Whether the Hub keeps it in large-file storage.
+fn is_large(name: &str) -> bool {
+    name.ends_with(".safetensors") || name.ends_with(".gguf")
 }
 
 /// The bytes asked for, as servers send parts.

@@ -1,6 +1,7 @@
 //! A step's graph: passes over the network, then sampling.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::rc::Rc;
 
 use tokbar_engine::{PromptScores, Row, RowInput, RowOutput, SamplingOptions, Step, TokenId};
@@ -64,21 +65,31 @@ impl MlxBackend {
         Ok(Flight { rows, sampled, unbound, state: state(step, sequences), start: Start::Waiting })
     }
 
-    /// `[T]`: the ids of all rows' tokens.
+    /// `[T]`: the ids of all rows' tokens. Tokens in flight that follow each other there are taken at once.
     fn tokens(&self, step: &Step) -> mx::Result<Array> {
-        let mut parts: Vec<Array> = Vec::new();
+        let mut parts = Vec::new();
         let mut known: Vec<u32> = Vec::new();
+        let mut drawn: Option<(&Array, Range<usize>)> = None;
         for row in &step.rows {
             match &row.input {
-                RowInput::Tokens(tokens) => known.extend(tokens),
+                RowInput::Tokens(tokens) => {
+                    take_drawn(&mut drawn, &mut parts)?;
+                    known.extend(tokens);
+                }
                 RowInput::Pending => {
-                    if let Some((tokens, at)) = self.pending(row.sequence) {
-                        flush(&mut known, &mut parts);
-                        parts.push(mx::slice(tokens, &[Cut { axis: 0, start: at as i32, stop: at as i32 + 1 }])?);
+                    let Some((tokens, at)) = self.pending(row.sequence) else { continue };
+                    flush(&mut known, &mut parts);
+                    match &mut drawn {
+                        Some((_, range)) if range.end == at => range.end = at + 1,
+                        _ => {
+                            take_drawn(&mut drawn, &mut parts)?;
+                            drawn = Some((tokens, at..at + 1));
+                        }
                     }
                 }
             }
         }
+        take_drawn(&mut drawn, &mut parts)?;
         flush(&mut known, &mut parts);
         match parts.as_slice() {
             [part] => Ok(part.clone()),
@@ -182,9 +193,22 @@ fn state(step: &Step, sequences: &[Sequence]) -> Vec<Array> {
     state
 }
 
+/// Moves tokens in flight to the parts.
+fn take_drawn(drawn: &mut Option<(&Array, Range<usize>)>, parts: &mut Vec<Array>) -> mx::Result<()> {
+    let Some((tokens, range)) = drawn.take() else { return Ok(()) };
+    let is_all = range.len() == tokens.dim(0) as usize;
+    let cut = Cut { axis: 0, start: range.start as i32, stop: range.end as i32 };
+    parts.push(if is_all { tokens.clone() } else { mx::slice(tokens, &[cut])? });
+    Ok(())
+}
+
 fn flush(known: &mut Vec<u32>, parts: &mut Vec<Array>) {
     if !known.is_empty() {
         parts.push(Array::from_slice(known, &[known.len() as i32]));
         known.clear();
     }
 }
+
+#[cfg(test)]
+#[path = "build_tests.rs"]
+mod tests;

@@ -69,6 +69,11 @@ pub(super) fn rename(weights: &Weights<'_>) {
 
 /// Builds the network.
 pub(super) fn load(file: &ConfigFile, weights: &Weights<'_>) -> LoadResult<Box<dyn Model>> {
+    recipe(file, weights)?.load(weights)
+}
+
+/// What the network is built from.
+pub(super) fn recipe(file: &ConfigFile, weights: &Weights<'_>) -> LoadResult<Recipe> {
     let mut config: Config = file.parse()?;
     config.dims.check(file)?;
     if config.norm_head {
@@ -105,5 +110,5 @@ pub(super) fn load(file: &ConfigFile, weights: &Weights<'_>) -> LoadResult<Box<d
     recipe.mlp.bias = Bias::from(config.use_bias);
     recipe.moe = Some(moe);
     switch(&mut recipe.layers, |layer_idx| layer_idx >= config.first_k_dense_replace);
-    recipe.load(weights)
+    Ok(recipe)
 }

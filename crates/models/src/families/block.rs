@@ -76,6 +76,8 @@ pub struct Layer {
     pub rope: Rope,
     /// Which feed-forward part it has.
     pub mlp: MlpKind,
+    /// In place of the recipe's.
+    pub norms: Option<Norms>,
 }
 
 /// Which feed-forward part a layer has.
@@ -161,7 +163,7 @@ impl Norms {
 impl Layer {
     /// Dense layers of the given windows with one rotation.
     pub fn dense(windows: Vec<Option<usize>>, rope: &Rope) -> Vec<Self> {
-        let layer = |window| Self { window, attention: None, rope: rope.clone(), mlp: MlpKind::Dense };
+        let layer = |window| Self { window, attention: None, rope: rope.clone(), mlp: MlpKind::Dense, norms: None };
         windows.into_iter().map(layer).collect()
     }
 }
@@ -248,7 +250,7 @@ impl Block {
         (layer, layer_idx): (&Layer, usize),
         mixer: Option<Box<dyn Mixer>>,
     ) -> LoadResult<Self> {
-        let Recipe { dims, norms, .. } = recipe;
+        let (dims, norms) = (&recipe.dims, layer.norms.unwrap_or(recipe.norms));
         let norm = |name: Option<&str>| name.map(|name| dims.norm(&at.at(name), norms.kind)).transpose();
         let self_attn = match (mixer, &recipe.mla) {
             (Some(mixer), _) => Attention::Other(mixer),

@@ -19,6 +19,7 @@ const fn entry(family: &'static str, checkpoints: &'static str, templates: &'sta
 pub const CATALOGUE: &[Entry] = &[
     entry("bailing_hybrid", "Ling 2.5, Ring 2.5", &[]),
     entry("bailing_moe", "Ling 2.0, Ring 2.0", &[]),
+    entry("bailing_moe_linear", "Ling-linear 2.0, Ring-linear 2.0", &[]),
     entry("cohere2", "Command R7B, Command A", &["CohereForAI-c4ai-command-r7b-12-2024-tool_use"]),
     entry("deepseek_v2", "DeepSeek V2, V2-Lite, Coder-V2", &[]),
     entry("deepseek_v3", "DeepSeek V3, R1, V3.1; Kimi K2, K2.5", &["llama-cpp-deepseek-r1", "deepseek-ai-DeepSeek-V3.1", "Kimi-K2-Instruct", "Kimi-K2-Thinking"]),
@@ -51,6 +52,7 @@ pub const CATALOGUE: &[Entry] = &[
     entry("nemotron_h", "Nemotron Nano 2, 3", &["NVIDIA-Nemotron-3-Nano-30B-A3B-BF16"]),
     entry("olmo2", "OLMo 2", &[]),
     entry("olmo3", "Olmo 3", &[]),
+    entry("olmo_hybrid", "Olmo Hybrid 7B", &[]),
     entry("phi", "Phi-1, 1.5, 2", &[]),
     entry("phi3", "Phi-3, 3.5, 4, 4-mini", &["microsoft-Phi-3.5-mini-instruct"]),
     entry("qwen2", "Qwen2, Qwen2.5, QwQ; Qwen2-VL, Qwen2.5-VL", &["Qwen-Qwen2.5-7B-Instruct", "Qwen-QwQ-32B"]),

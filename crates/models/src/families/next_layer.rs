@@ -19,7 +19,7 @@ const NAMES: &[(&str, Option<&str>)] = &[
 /// `rope` and has experts.
 pub fn head(weights: &Weights<'_>, n_layers: usize, rope: &Rope) -> Option<HeadLayout> {
     weights.rename(|name| renamed(name, n_layers));
-    let layer = Layer { window: None, rope: rope.clone(), attention: None, mlp: MlpKind::Sparse };
+    let layer = Layer { window: None, rope: rope.clone(), attention: None, mlp: MlpKind::Sparse, norms: None };
     weights.contains("mtp.fc.weight").then_some(HeadLayout { layer, chained: Chained::Plain })
 }
 

@@ -9,7 +9,8 @@ use super::decoder::{Dims, sanitize, windows};
 use super::experts::{Experts, switch};
 use crate::LoadResult;
 use crate::config::{ConfigFile, Limit};
-use crate::layers::delta_net::{DeltaNet, DeltaNetLayout};
+use crate::layers::delta_net::{DeltaNet, DeltaNetLayout, Kept};
+use crate::layers::delta_rule::Beta;
 use crate::layers::gated_delta::HeadShape;
 use crate::layers::linear::Bias;
 use crate::layers::mlp::Activation;
@@ -81,6 +82,8 @@ impl Config {
             },
             n_taps: self.linear_conv_kernel_dim as i32,
             eps: self.dims.rms_norm_eps,
+            kept: Kept::Joined,
+            beta: Beta::ToOne,
         })
     }
 
@@ -136,7 +139,7 @@ pub(super) fn load(file: &ConfigFile, weights: &Weights<'_>) -> LoadResult<Box<d
     let has_experts = recipe.moe.is_some();
     switch(&mut recipe.layers, |layer_idx| has_experts && is_sparse(layer_idx));
     let mlp = if has_experts { MlpKind::Sparse } else { MlpKind::Dense };
-    let layer = Layer { window: None, rope, attention: None, mlp };
+    let layer = Layer { window: None, rope, attention: None, mlp, norms: None };
     recipe.head = weights.contains("mtp.fc.weight").then_some(HeadLayout { layer, chained: Chained::Normed });
     recipe.recurrent = Some(Box::new(move |at, layer_idx| {
         let load = || -> LoadResult<Box<dyn Mixer>> {

@@ -1,24 +1,20 @@
 //! Grouped-query attention (Ainslie et al. 2023) over each row's own KV cache.
 
-use std::ops::Range;
-
 use crate::cache::rotating::Held;
 use crate::cache::{Stored, Stretch};
 use crate::mx::{self, Array, Cut, Mask, Result};
 use crate::pass::{Pass, PassRow, Reach, Span};
 use crate::weights::Kernels;
 
+#[cfg(test)]
+pub mod blind;
 mod chosen;
+mod plain;
 mod together;
 mod weights;
 
 pub use chosen::Chosen;
-
-/// Queries that the plain path scores at a time: bounds the score matrix and skips keys after the block.
-const N_QUERY_BLOCK: usize = 128;
-
-/// Scores from which on it pays to divide what has been weighed, and not each weight.
-const N_SCORES_MIN: usize = 4096;
+use plain::clip;
 
 /// Sizes of a layer's attention.
 #[derive(Clone, Copy, Debug)]
@@ -87,10 +83,13 @@ impl Sdpa {
     }
 
     /// Appends the keys and values to the rows' caches and attends: `[T, Hq D]`.
-    ///
     /// All rows write before any reads: rows may share storage, and what has been read cannot be written in place.
     pub fn forward(&self, heads: &Heads, pass: &mut Pass<'_>) -> Result<Array> {
         let (queries, held) = self.append(heads, pass)?;
+        #[cfg(test)]
+        if blind::is_on() {
+            return mx::reshape(&queries, &[queries.dim(0), self.shape.n_heads * self.shape.head_dim]);
+        }
         self.read(&queries, held, pass)
     }
 
@@ -156,8 +155,7 @@ impl Sdpa {
         joined(&outputs, 0)
     }
 
-    /// One token a row: `[T, Hq, D]` queries. A batch of short sequences costs what its number of operations costs, so that
-    /// views of all rows are made at once.
+    /// One token a row: `[T, Hq, D]` queries. Short rows cost what operations cost: views of all rows are made at once.
     fn singles(&self, queries: &Array, held: Vec<Option<Held>>, pass: &mut Pass<'_>) -> Result<Array> {
         let AttentionShape { n_heads, n_kv_heads, head_dim, scale, cap, .. } = self.shape;
         let n_rows = pass.n_rows() as i32;
@@ -197,7 +195,7 @@ impl Sdpa {
             // The newest chunk is but a part of what is kept.
             stretches = clip(&stretches, &(first..row.offset + 1))?;
         }
-        // The newest window of a rotating cache may be longer than what one query sees.
+        // The newest window of a rotating cache may be longer.
         assert!(stretches.first().is_some_and(|stretch| stretch.range.start >= first), "a window is too long");
         Ok(stretches)
     }
@@ -248,107 +246,6 @@ impl Sdpa {
         let out = mx::attention([&queries, &keys, &values], self.shape.scale, mask, self.sinks.as_ref())?;
         mx::reshape(&mx::transpose_axes(&out, &[0, 2, 1, 3])?, &[n_q, self.shape.n_heads * self.shape.head_dim])
     }
-
-    /// `[L, Hq, D]` queries by plain operations; they carry the scale.
-    fn plain(&self, queries: &Array, stretches: &[Stretch], offset: usize, pass: &mut Pass<'_>) -> Result<Array> {
-        self.blocks(queries, stretches, offset, |span| (!span.is_full()).then(|| pass.hiding(span)).transpose())
-    }
-
-    /// `[L, Hq, D]` queries by plain operations, some at a time, each through its `mask`.
-    fn blocks(
-        &self,
-        queries: &Array,
-        stretches: &[Stretch],
-        offset: usize,
-        mut mask: impl FnMut(Span) -> Result<Option<Array>>,
-    ) -> Result<Array> {
-        let AttentionShape { n_heads, n_kv_heads, head_dim, reach, .. } = self.shape;
-        let n_q = queries.dim(0) as usize;
-        let group = n_heads / n_kv_heads;
-        // [Hk, G, L, D]
-        let queries = mx::reshape(queries, &[n_q as i32, n_kv_heads, group, head_dim])?;
-        let queries = mx::transpose_axes(&queries, &[1, 2, 0, 3])?;
-        let held = stretches.first().map_or(0, |first| first.range.start);
-        let mut blocks = Vec::new();
-        for first in (0..n_q).step_by(N_QUERY_BLOCK) {
-            let last = (first + N_QUERY_BLOCK).min(n_q);
-            let visible = reach.first(offset + first).max(held);
-            let stop = offset + last;
-            let span = Span { q_start: offset + first, q_stop: stop, k_start: visible, k_stop: stop, reach };
-            let queries = mx::slice(&queries, &[Cut { axis: 2, start: first as i32, stop: last as i32 }])?;
-            let n_block = (last - first) as i32;
-            let queries = mx::reshape(&queries, &[n_kv_heads, group * n_block, head_dim])?;
-            let seen = clip(stretches, &(visible..stop))?;
-            let out = self.attend(&queries, &seen, mask(span)?.as_ref())?;
-            let out = mx::reshape(&out, &[n_kv_heads, group, n_block, head_dim])?;
-            blocks.push(mx::transpose_axes(&out, &[2, 0, 1, 3])?);
-        }
-        mx::reshape(&joined(&blocks, 0)?, &[n_q as i32, n_heads * head_dim])
-    }
-
-    /// `[Hk, G L, D]` queries over all positions of the stretches; `mask`, `[L, S]`, is added to the scores.
-    fn attend(&self, queries: &Array, stretches: &[Stretch], mask: Option<&Array>) -> Result<Array> {
-        let scores = stretches.iter().map(|stretch| self.scores(queries, &stretch.keys)).collect::<Result<Vec<_>>>()?;
-        let mut scores = self.capped(&joined(&scores, -1)?)?;
-        if let Some(mask) = mask {
-            let (n_kv_heads, n_rows, n_k) = (scores.dim(0), scores.dim(1), scores.dim(2));
-            let n_q = mask.dim(0);
-            let by_query = mx::reshape(&scores, &[n_kv_heads, n_rows / n_q, n_q, n_k])?;
-            let masked = mx::add(&by_query, &mx::cast(mask, scores.dtype())?)?;
-            scores = mx::reshape(&masked, &[n_kv_heads, n_rows, n_k])?;
-        }
-        if self.kernels == Kernels::Fused || scores.size() < N_SCORES_MIN {
-            return self.weigh_all(&self.probabilities(&scores)?, stretches);
-        }
-        let (weights, sums) = self.weights(&scores)?;
-        mx::divide(&self.weigh_all(&weights, stretches)?, &sums)
-    }
-
-    fn capped(&self, scores: &Array) -> Result<Array> {
-        match self.shape.cap {
-            Some(cap) => mx::scale(&mx::tanh(&mx::scale(scores, 1.0 / cap)?)?, cap),
-            None => Ok(scores.clone()),
-        }
-    }
-
-    /// `weights @ values` over all stretches.
-    fn weigh_all(&self, weights: &Array, stretches: &[Stretch]) -> Result<Array> {
-        if let [stretch] = stretches {
-            return self.weigh(weights, &stretch.values);
-        }
-        let mut sum: Option<Array> = None;
-        let mut start = 0;
-        for stretch in stretches {
-            let stop = start + stretch.range.len() as i32;
-            let out = self.weigh(&mx::slice(weights, &[Cut { axis: 2, start, stop }])?, &stretch.values)?;
-            start = stop;
-            sum = Some(match sum {
-                Some(sum) => mx::add(&sum, &out)?,
-                None => out,
-            });
-        }
-        sum.ok_or_else(|| mx::Error { what: "attention over no positions".into() })
-    }
-
-    /// `queries @ keys^T`.
-    fn scores(&self, queries: &Array, keys: &Stored) -> Result<Array> {
-        match (keys, self.kernels) {
-            (Stored::Dense(keys), _) => mx::matmul(queries, &mx::transpose_axes(keys, &[0, 2, 1])?),
-            (Stored::Packed(keys), Kernels::Fused) => mx::quantized_matmul(queries, keys),
-            (Stored::Packed(keys), Kernels::Plain) => {
-                mx::matmul(queries, &mx::transpose_axes(&mx::dequantize(keys, queries.dtype())?, &[0, 2, 1])?)
-            }
-        }
-    }
-
-    /// `probs @ values`.
-    fn weigh(&self, probs: &Array, values: &Stored) -> Result<Array> {
-        match (values, self.kernels) {
-            (Stored::Dense(values), _) => mx::matmul(probs, values),
-            (Stored::Packed(values), Kernels::Fused) => mx::quantized_matmul_rows(probs, values),
-            (Stored::Packed(values), Kernels::Plain) => mx::matmul(probs, &mx::dequantize(values, probs.dtype())?),
-        }
-    }
 }
 
 /// The `n` entries of row `row_idx`; the array itself when it has no more.
@@ -383,12 +280,6 @@ fn joined(arrays: &[Array], axis: i32) -> Result<Array> {
         [array] => Ok(array.clone()),
         arrays => mx::concatenate(&arrays.iter().collect::<Vec<_>>(), axis),
     }
-}
-
-/// The positions of `range`, all of which the stretches hold.
-fn clip(stretches: &[Stretch], range: &Range<usize>) -> Result<Vec<Stretch>> {
-    let overlapping = stretches.iter().filter(|s| s.range.start < range.end && s.range.end > range.start);
-    overlapping.map(|stretch| stretch.clip(range)).collect()
 }
 
 #[cfg(test)]

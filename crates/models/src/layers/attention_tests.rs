@@ -128,3 +128,24 @@ fn attention_is_exact_over_pieces_and_packings() {
         }
     }
 }
+
+#[test]
+fn attention_is_exact_far_behind_a_long_prefix() {
+    for quantization in [None, Some(KvQuantization { bits: 8, min_length: 1040 })] {
+        for sinks in [None, Some([-1.0, 0.5, 2.0, 6.0])] {
+            let layout = Layout::new(&[crate::cache::CacheKind::Full], quantization);
+            let mut trunk = Rows { caches: vec![SequenceCache::new(&layout)], lens: vec![1100], sinks };
+            trunk.forward(&random("long trunk", &[1100, 8, 64]), Kernels::Plain);
+            let branch = SequenceCache::on(&layout, trunk.caches[0].pieces(&(0..1090)));
+            let mut rows = Rows { caches: vec![branch], lens: vec![], sinks };
+            for len in [64, 70] {
+                rows.lens = vec![len];
+                let heads = random(&format!("{len} more"), &[len as i32, 8, 64]);
+                let actual = rows.forward(&heads, Kernels::Plain);
+                let expected = rows.expected(&heads);
+                let worst = actual.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0_f32, f32::max);
+                assert!(worst < 2e-5, "{quantization:?}, {len} more: off by {worst}");
+            }
+        }
+    }
+}

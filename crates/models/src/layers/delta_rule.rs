@@ -18,7 +18,17 @@ pub struct DeltaRule {
     conv: ShortConv,
     qk_norm: HeadNorm,
     decay: Decay,
+    beta: Beta,
     delta: GatedDelta,
+}
+
+/// How much of what it finds a token may take away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beta {
+    /// At most all of it: `sigmoid(x)`.
+    ToOne,
+    /// At most twice that, which turns it around (Grazzi et al. 2025): `2 sigmoid(x)`.
+    ToTwo,
 }
 
 /// The logarithm of decay: `-exp(A_log) softplus(x + dt_bias)`, or, with a bound, `bound sigmoid(exp(A_log) (x + dt_bias))`.
@@ -74,6 +84,11 @@ fn sigmoid(x: &[Array]) -> Result<Array> {
     mx::sigmoid(&mx::cast(&x[0], Dtype::Float32)?)
 }
 
+/// Twice that.
+fn twice_sigmoid(x: &[Array]) -> Result<Array> {
+    mx::multiply(&sigmoid(x)?, &mx::scalar(2.0))
+}
+
 impl DeltaRule {
     /// For heads of a shape; `conv` filters queries, keys and values joined.
     pub fn new(conv: ShortConv, decay: Decay, heads: HeadShape, kernels: Kernels) -> Result<Self> {
@@ -81,7 +96,12 @@ impl DeltaRule {
         let norm = |scale: f32| RmsNorm::constant(scale, n, EPS / n as f32, kernels);
         // Unit length, and queries once more divided by the root of their size.
         let qk_norm = HeadNorm::new(norm(1.0 / n as f32)?, heads.n_k_heads, norm(1.0 / root)?, heads.n_k_heads)?;
-        Ok(Self { conv, qk_norm, decay, delta: GatedDelta::new(heads) })
+        Ok(Self { conv, qk_norm, decay, beta: Beta::ToOne, delta: GatedDelta::new(heads) })
+    }
+
+    /// The same with other bounds.
+    pub fn with(self, beta: Beta) -> Self {
+        Self { beta, ..self }
     }
 }
 
@@ -109,7 +129,7 @@ impl Recurrence for DeltaRule {
             keys: shaped(&part(&qk, n_k_heads, 2 * n_k_heads)?, n_k_heads, k_dim)?,
             values: shaped(&part(&qkv, n_qk, n_qk + n_v_heads * v_dim)?, n_v_heads, v_dim)?,
             log_decay: shaped(&self.decay.forward(decay)?, n_v_heads, -1)?,
-            beta: Some(mx::fused(sigmoid, &[beta])?),
+            beta: Some(mx::fused(if self.beta == Beta::ToOne { sigmoid } else { twice_sigmoid }, &[beta])?),
         };
         let (out, state) = self.delta.advance(&tokens, state)?;
         Ok((mx::reshape(&out, &[r, len, n_v_heads * v_dim])?, vec![conv, state]))

@@ -7,10 +7,12 @@
 
 use crate::mx::{self, Array, Cut, Result};
 
+mod carry;
 mod chunks;
 mod pairs;
+mod triangles;
 
-use chunks::Masks;
+use chunks::Constants;
 
 /// The tokens of `R` rows, f32 all.
 pub struct Tokens {
@@ -42,13 +44,13 @@ pub struct HeadShape {
 /// The rule for heads of one shape.
 pub struct GatedDelta {
     shape: HeadShape,
-    masks: Masks,
+    constants: Constants,
 }
 
 impl GatedDelta {
     /// For heads of this shape.
     pub fn new(shape: HeadShape) -> Self {
-        Self { shape, masks: Masks::new() }
+        Self { shape, constants: Constants::new() }
     }
 
     /// The heads' sizes.

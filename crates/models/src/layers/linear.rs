@@ -116,6 +116,11 @@ impl Linear {
         }
     }
 
+    /// Whether all its outputs come out of one product.
+    pub fn is_one(&self) -> bool {
+        self.weights.len() == 1
+    }
+
     /// The outputs of stacked projections, `sizes` wide each.
     pub fn forward_parts(&self, x: &Array, sizes: &[i32]) -> Result<Vec<Array>> {
         if self.weights.len() == sizes.len() && self.bias.is_none() {

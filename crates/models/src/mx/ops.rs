@@ -228,6 +228,23 @@ pub fn contiguous(a: &Array) -> Result<Array> {
     op(|out, s| unsafe { sys::mlx_contiguous(out, a.as_ptr(), false, s) })
 }
 
+/// Square blocks of `size` of `[M, C, C]`, the first from row `row` and column 0 on, each next one `step` rows and columns further:
+/// `[M, N, size, size]`. Of what is row-major, a view.
+pub fn blocks(a: &Array, row: i32, size: i32, step: i32) -> Result<Array> {
+    let &[m, c, width] = a.shape() else { return Err(Error { what: format!("blocks of {:?}", a.shape()) }) };
+    if c != width || row < 0 || size < 1 || step < 1 || row + size > c {
+        return Err(Error { what: format!("blocks of {size} from row {row} of {:?}", a.shape()) });
+    }
+    let shape = [m, (c - row - size) / step + 1, size, size];
+    let c = i64::from(c);
+    let strides = [c * c, i64::from(step) * (c + 1), c, 1];
+    // SAFETY: handles and both slices are valid for the call, and the last block ends inside the array.
+    op(|out, s| unsafe {
+        let (n, offset) = (shape.len(), (i64::from(row) * c) as usize);
+        sys::mlx_as_strided(out, a.as_ptr(), shape.as_ptr(), n, strides.as_ptr(), n, offset, s)
+    })
+}
+
 /// All zeros.
 pub fn zeros(shape: &[i32], dtype: Dtype) -> Result<Array> {
     // SAFETY: the shape slice is valid for the call.

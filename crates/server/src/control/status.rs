@@ -1,6 +1,7 @@
 //! `/control/v1/status`: what this server is, where it is, and what it does, in one word.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
 use axum::extract::State as Shared;
@@ -22,8 +23,29 @@ pub struct Site {
     pub address: Option<SocketAddr>,
     /// Addresses of this machine that others reach it at.
     pub lan: Vec<IpAddr>,
-    /// Why it was started with less, if it was.
-    pub safe_mode: Option<String>,
+    /// Why it holds less, if it does.
+    pub safe_mode: SafeNote,
+}
+
+/// Why models hold less than usual after an unclean end, as long as that is so. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct SafeNote(Arc<Mutex<Option<String>>>);
+
+impl SafeNote {
+    /// From now on.
+    pub fn new(note: String) -> Self {
+        Self(Arc::new(Mutex::new(Some(note))))
+    }
+
+    /// What is to be said, in words; `None` once all is as usual.
+    pub fn now(&self) -> Option<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// All is as usual.
+    pub fn lift(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
 }
 
 /// What this server is and does.
@@ -41,9 +63,9 @@ pub struct Status {
     pub needs_key: bool,
     /// What it does.
     pub state: State,
-    /// Whether it was started with less after an unclean end.
+    /// Whether it holds less after an unclean end.
     pub is_safe_mode: bool,
-    /// What that means.
+    /// What that means, and how it ends.
     pub safe_mode_note: Option<String>,
     /// How short of memory the machine is.
     pub pressure: Level,
@@ -121,6 +143,7 @@ impl Status {
     pub fn now(server: &ServerState) -> Self {
         let census = server.models.census();
         let site = &server.parts.site;
+        let safe_mode_note = site.safe_mode.now();
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
@@ -128,8 +151,8 @@ impl Status {
             endpoints: Endpoints::of(site),
             needs_key: server.doors.keys().is_some(),
             state: State::now(server, &census),
-            is_safe_mode: site.safe_mode.is_some(),
-            safe_mode_note: site.safe_mode.clone(),
+            is_safe_mode: safe_mode_note.is_some(),
+            safe_mode_note,
             pressure: census.pressure,
             last_act: census.acts.last().cloned(),
         }

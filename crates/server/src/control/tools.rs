@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokbar_chat::{Tool, ToolCall};
 
-use super::ask::{DONE, ask, read, refuse};
+use super::ask::{DONE, answer, ask, read, refuse};
 use crate::{ApiError, Later, ServerState};
 
 /// Tools of others, which the server calls.
@@ -91,14 +91,20 @@ pub fn routes() -> Router<ServerState> {
 }
 
 async fn census(State(state): State<ServerState>) -> Response {
+    if state.parts.toolbox.is_none() {
+        return answer(Ok(ToolCensus::default()));
+    }
     ask(&state, &state.parts.toolbox, |part| Ok(part.census())).await
 }
 
 async fn decide(State(state): State<ServerState>, request: Request) -> Response {
-    match read::<Decision>(&state, request).await {
-        Ok(Decision { id, word }) => {
-            ask(&state, &state.parts.toolbox, move |part| part.decide(id, word).map(|()| DONE)).await
-        }
-        Err(error) => refuse(&error),
+    let Decision { id, word } = match read::<Decision>(&state, request).await {
+        Ok(decision) => decision,
+        Err(error) => return refuse(&error),
+    };
+    if state.parts.toolbox.is_none() {
+        let detail = format!("{id} is no call that waits for a word: this server has no tools of its own to call");
+        return refuse(&ApiError::invalid("id", detail));
     }
+    ask(&state, &state.parts.toolbox, move |part| part.decide(id, word).map(|()| DONE)).await
 }

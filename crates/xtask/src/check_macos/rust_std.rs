@@ -18,6 +18,16 @@ const SUITE: &str = "trixie-backports";
 /// Rises when the copy is made in another way.
 const LAYOUT: u32 = 1;
 
+/// What a call by `cargo xtask` leaves in the environment. It belongs to the machine's toolchain: above all, a compiler looks
+/// for its library beside the libraries that it was loaded with.
+const OF_THE_CALLER: &[&str] =
+    &["CARGO", "CARGO_ENCODED_RUSTFLAGS", "LD_LIBRARY_PATH", "RUSTC", "RUSTC_WRAPPER", "RUSTFLAGS", "RUSTUP_TOOLCHAIN"];
+
+/// Frees a command of a copied toolchain from the one that runs this program.
+pub fn alone(command: &mut Command) -> &mut Command {
+    OF_THE_CALLER.iter().fold(command, |command, name| command.env_remove(name))
+}
+
 /// Folder of a toolchain that also builds for the Mac; made where it is not there.
 pub fn toolchain(cache: &Path, stages: &Stages) -> anyhow::Result<PathBuf> {
     let version = shell::capture(Command::new("rustc").arg("--version"))?;
@@ -122,10 +132,8 @@ fn build(source: &Path, place: &Path) -> anyhow::Result<()> {
     let manifest = "[package]\nname = \"empty\"\nversion = \"0.0.0\"\nedition = \"2024\"\n[workspace]\n";
     fs::write(empty.join("Cargo.toml"), manifest)?;
     let mut cargo = Command::new(partial.join("bin/cargo"));
+    alone(&mut cargo).env_remove("CARGO_TARGET_DIR");
     cargo.current_dir(&empty).env("RUSTC", partial.join("bin/rustc")).env("RUSTC_BOOTSTRAP", "1");
-    for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_TARGET_DIR", "RUSTC_WRAPPER"] {
-        cargo.env_remove(name);
-    }
     cargo.args(["build", "--quiet", "--release", "--target", TARGET]);
     shell::capture(cargo.arg("-Zbuild-std=std,panic_unwind,panic_abort,proc_macro,test"))?;
 

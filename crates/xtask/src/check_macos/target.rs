@@ -109,11 +109,7 @@ impl Mac {
         let folders = [self.scripts.clone(), self.toolchain.join("bin")];
         let path: OsString = std::env::var_os("PATH").unwrap_or_default();
         let path = std::env::join_paths(folders.into_iter().chain(std::env::split_paths(&path))).context("PATH")?;
-        command.env("PATH", path);
-        // A compiler looks for its library beside the libraries it was loaded with.
-        for name in ["LD_LIBRARY_PATH", "CARGO", "RUSTC", "RUSTUP_TOOLCHAIN", "RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS"] {
-            command.env_remove(name);
-        }
+        rust_std::alone(command).env("PATH", path);
         Ok(())
     }
 }

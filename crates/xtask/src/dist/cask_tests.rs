@@ -64,12 +64,29 @@ fn removing_all_keeps_models() {
     let zap = stanza("zap");
     assert!(zap.contains(info::IDENTIFIER) && !zap.contains("huggingface") && !zap.contains("LaunchAgents"), "{zap}");
     let paths: Vec<&str> = zap.split('"').skip(1).step_by(2).collect();
+    // What the programs name their folders by.
+    let sources = include_str!("../../../app/src/config_dir.rs");
+    assert!(sources.contains("ProjectDirs::from(\"\", \"\", \"tokbar\")"), "settings are elsewhere now");
+    for folder in ["Application Support", "Caches"] {
+        assert!(paths.contains(&format!("~/Library/{folder}/tokbar").as_str()), "{paths:?}");
+    }
     for path in &paths {
-        let is_ours = path.contains(info::IDENTIFIER) || path.ends_with("/Tokbar");
+        let is_ours = path.contains(info::IDENTIFIER) || path.ends_with("/tokbar");
         assert!(path.starts_with("~/Library/") && is_ours, "{path} is not Tokbar's alone");
     }
     assert!(paths.is_sorted(), "{paths:?}");
     assert!(stanza("caveats").contains("Models stay on the disk"));
+}
+
+/// Homebrew would refuse the committed cask: nobody may be told to use it before a release has made it whole.
+#[test]
+fn as_long_as_there_is_no_release_the_hash_is_none_and_the_guide_says_so() {
+    let hash = stanza("sha256");
+    let hash = hash.trim_matches('"');
+    let is_released = hash.bytes().any(|byte| byte != b'0');
+    assert!(hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()), "{hash}");
+    let guide = include_str!("../../../../docs/install.md");
+    assert_eq!(is_released, !guide.contains("No release has been made yet"), "docs/install.md says otherwise");
 }
 
 #[test]

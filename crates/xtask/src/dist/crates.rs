@@ -12,9 +12,11 @@ use crate::{repo, shell};
 /// Programs that are shipped.
 const SHIPPED: &[&str] = &["tokbar-app", "tokbar-desktop"];
 
-/// A crate from elsewhere.
+/// A crate or package from elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Crate {
+    /// Where it is from, as package URLs have it.
+    pub registry: &'static str,
     pub name: String,
     pub version: String,
     /// As its manifest says.
@@ -63,6 +65,7 @@ fn described(package: &Value) -> anyhow::Result<Crate> {
     let text = |key: &str| package[key].as_str().unwrap_or_default().to_owned();
     let manifest = package["manifest_path"].as_str().context("a package without a manifest")?;
     Ok(Crate {
+        registry: "cargo",
         name: text("name"),
         version: text("version"),
         licence: text("license"),

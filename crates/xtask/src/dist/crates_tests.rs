@@ -43,3 +43,13 @@ fn the_real_list_has_what_is_known_to_be_shipped() {
         assert!(!names.contains(&name), "{name} is not shipped");
     }
 }
+
+#[test]
+fn the_pages_packages_are_listed_with_their_licences() {
+    let pages = crate::dist::pages::shipped().expect("`cargo xtask ui` has been run");
+    for name in ["dompurify", "marked", "svelte"] {
+        let found = pages.iter().find(|found| found.name == name).expect(name);
+        assert!(!found.version.is_empty() && !found.licence.is_empty(), "{found:?}");
+    }
+    assert!(!names(&pages).contains(&"vite"), "what builds pages is not in them");
+}

@@ -8,6 +8,7 @@ use std::path::Path;
 use anyhow::{Context, bail, ensure};
 
 use super::crates::{self, Crate};
+use super::pages;
 use crate::files;
 
 /// Starts of the names of files that hold a licence or a notice.
@@ -21,7 +22,7 @@ const MLX: &str = include_str!("mlx-notices.txt");
 /// `dist notices FILE`
 pub fn write(arguments: &[String]) -> anyhow::Result<()> {
     let [file] = arguments else { bail!("one argument is taken: the file to write") };
-    let crates = crates::shipped()?;
+    let crates = [crates::shipped()?, pages::shipped()?].concat();
     let mut texts = Vec::new();
     for found in &crates {
         texts.push(licence_texts(&found.folder)?);

@@ -4,6 +4,7 @@ use super::{Crate, licence_texts, page};
 
 fn named(name: &str) -> Crate {
     Crate {
+        registry: "cargo",
         name: name.to_owned(),
         version: "1.0.0".to_owned(),
         licence: "MIT".to_owned(),

@@ -4,12 +4,14 @@ use anyhow::{Context, bail};
 use serde_json::{Value, json};
 
 use super::crates::{self, Crate};
+use super::pages;
 use crate::setup::pins;
 
 /// `dist sbom FILE`
 pub fn write(arguments: &[String]) -> anyhow::Result<()> {
     let [file] = arguments else { bail!("one argument is taken: the file to write") };
-    let text = serde_json::to_string_pretty(&bill(&super::version()?, &crates::shipped()?))?;
+    let text =
+        serde_json::to_string_pretty(&bill(&super::version()?, &[crates::shipped()?, pages::shipped()?].concat()))?;
     std::fs::write(file, text + "\n").with_context(|| format!("writing {file}"))
 }
 
@@ -39,7 +41,7 @@ fn component(found: &Crate) -> Value {
         "type": "library",
         "name": found.name,
         "version": found.version,
-        "purl": format!("pkg:cargo/{}@{}", found.name, found.version),
+        "purl": format!("pkg:{}/{}@{}", found.registry, found.name, found.version),
         // Some crates write the choice with a slash, which is no SPDX.
         "licenses": [{ "expression": found.licence.replace('/', " OR ") }],
     })

@@ -3,6 +3,7 @@ use super::{Crate, bill};
 #[test]
 fn the_bill_names_crates_and_mlx_with_its_hash() {
     let found = Crate {
+        registry: "cargo",
         name: "one".to_owned(),
         version: "1.2.3".to_owned(),
         licence: "MIT/Apache-2.0".to_owned(),

@@ -39,11 +39,14 @@ impl Stage {
     }
 
     fn run(&self, script: &str, arguments: &[&Path], variables: &[(&str, &str)]) -> Output {
+        self.run_at(&repo::root().expect("a checkout").join("packaging").join(script), arguments, variables)
+    }
+
+    fn run_at(&self, script: &Path, arguments: &[&Path], variables: &[(&str, &str)]) -> Output {
         let path = std::env::var("PATH").expect("a PATH");
-        let script = repo::root().expect("a checkout").join("packaging").join(script);
         let mut command = Command::new("bash");
         command.arg(script).args(arguments).env("PATH", format!("{}:{path}", self.dir.path().join("bin").display()));
-        for name in ["SIGN_IDENTITY", "NOTARY_KEY", "UPDATE_KEY", "RUNNER_TEMP"] {
+        for name in ["SIGN_IDENTITY", "NOTARY_KEY", "UPDATE_KEY", "TOKBAR_UPDATE_KEY", "RUNNER_TEMP"] {
             command.env_remove(name);
         }
         command.envs(variables.iter().copied()).output().expect("bash starts")
@@ -128,27 +131,101 @@ fn the_disk_image_holds_the_app_and_a_link() {
     assert_eq!(listing, "Applications\nTokbar.app\n");
 }
 
+/// A real key of minisign's, in the stage's folder; returns its public half.
+fn update_key(stage: &Stage) -> String {
+    fs::remove_file(stage.dir.path().join("bin/minisign")).expect("no stand-in");
+    let key = |name: &str| stage.dir.path().join(name);
+    let mut minisign = Command::new("minisign");
+    let output = minisign.args(["-G", "-W", "-p"]).arg(key("public")).arg("-s").arg(key("secret")).output();
+    let output = output.expect("minisign is installed");
+    assert!(output.status.success(), "{}", said(&output));
+    let text = fs::read_to_string(key("public")).expect("a key");
+    text.lines().nth(1).expect("a key").to_owned()
+}
+
 #[test]
 fn the_update_is_one_app_and_its_signature_names_the_version() {
     let stage = Stage::new();
+    let public = update_key(&stage);
+    let secret = stage.dir.path().join("secret").display().to_string();
     let out = stage.dir.path().join("release");
     fs::create_dir(&out).expect("a folder");
-    let sign = || stage.run("sign-update.sh", &[&stage.app(), Path::new("1.2.3"), &out], &[("UPDATE_KEY", "key")]);
-    let output = sign();
+    let sign = |public: &str| {
+        let keys = [("UPDATE_KEY", secret.as_str()), ("TOKBAR_UPDATE_KEY", public)];
+        stage.run("sign-update.sh", &[&stage.app(), Path::new("1.2.3"), &out], &keys)
+    };
+    let output = sign(&public);
     assert!(output.status.success(), "{}", said(&output));
     let archive = out.join("Tokbar-1.2.3-arm64.app.tar.gz");
     let list = Command::new("tar").arg("-tzf").arg(&archive).output().expect("tar");
     let list = String::from_utf8(list.stdout).expect("names");
     assert!(list.lines().all(|path| path.starts_with("Tokbar.app/")) && list.contains("Info.plist"), "{list}");
-    let call = stage.calls().pop().expect("a call");
-    assert!(
-        call.starts_with("minisign -S -s key -m ") && call.contains("-t version:1.2.3 file:Tokbar-1.2.3"),
-        "{call}"
+    let signature = fs::read_to_string(out.join("Tokbar-1.2.3-arm64.app.tar.gz.minisig")).expect("a signature");
+    assert_eq!(
+        signature.lines().nth(2),
+        Some("trusted comment: version:1.2.3\tfile:Tokbar-1.2.3-arm64.app.tar.gz"),
+        "fields stand between tabs, as the updater reads them"
     );
 
+    let output = sign("RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3");
+    assert!(!output.status.success(), "an app with another key would refuse it: {}", said(&output));
+    assert!(!sign("").status.success(), "without the app's key nothing is signed");
     fs::write(stage.app().join("Contents/._Info.plist"), "attributes").expect("written");
-    let output = sign();
+    let output = sign(&public);
     assert!(!output.status.success() && said(&output).contains("files of attributes"), "{}", said(&output));
+}
+
+/// Runs git in a folder, and returns what it said.
+fn git(folder: &Path, words: &[&str]) -> String {
+    let output = Command::new("git").arg("-C").arg(folder).args(words).output().expect("git is installed");
+    assert!(output.status.success(), "git {words:?}: {}", said(&output));
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+/// With a copy of the script in a repository of its own, and a bare one as its origin.
+#[test]
+fn the_cask_of_a_release_is_asked_for_in_a_pull_request() {
+    let stage = Stage::new();
+    let (copy, origin) = (stage.dir.path().join("copy"), stage.dir.path().join("origin"));
+    fs::create_dir_all(copy.join("packaging/Casks")).expect("a folder");
+    let packaging = repo::root().expect("a checkout").join("packaging");
+    for file in ["bump-cask.sh", "Casks/tokbar.rb"] {
+        fs::copy(packaging.join(file), copy.join("packaging").join(file)).expect("copied");
+    }
+    git(stage.dir.path(), &["init", "--quiet", "--bare", "origin"]);
+    git(&copy, &["init", "--quiet"]);
+    for (name, value) in [("user.name", "release"), ("user.email", "release@example.org")] {
+        git(&copy, &["config", name, value]);
+    }
+    git(&copy, &["remote", "add", "origin", &origin.display().to_string()]);
+    git(&copy, &["add", "."]);
+    git(&copy, &["commit", "--quiet", "--message", "before"]);
+    // As `cargo xtask dist cask VERSION HASH` does.
+    stage.stand_in(
+        "cargo",
+        r#"version=$4 sha256=$5 perl -pi -e 's/^  (version|sha256) ".*"/  $1 "$ENV{$1}"/' packaging/Casks/tokbar.rb"#,
+    );
+    let dmg = stage.dir.path().join("Tokbar-1.2.3-arm64.dmg");
+    fs::write(&dmg, "image").expect("written");
+    let script = copy.join("packaging/bump-cask.sh");
+    let output = stage.run_at(&script, &[Path::new("1.2.3"), &dmg], &[]);
+    assert!(output.status.success(), "{}", said(&output));
+    let sha256 = "6105d6cc76af400325e94d588ce511be5bfdbb73b437dc51eca43917d7a43e3d";
+    let pushed = git(&origin, &["show", "--format=%s", "--unified=0", "cask-1.2.3"]);
+    let changed: Vec<&str> = pushed.lines().filter(|line| line.starts_with("+ ")).collect();
+    assert_eq!(changed, ["+  version \"1.2.3\"", &format!("+  sha256 \"{sha256}\"")], "{pushed}");
+    assert!(pushed.starts_with("Offer 1.2.3 to Homebrew\n"), "{pushed}");
+    let calls = stage.calls();
+    let asked =
+        format!("gh pr create --head cask-1.2.3 --title Cask of 1.2.3 --body SHA-256 of the disk image: {sha256}");
+    assert_eq!(calls, [format!("cargo xtask dist cask 1.2.3 {sha256}"), asked]);
+
+    git(&copy, &["checkout", "--quiet", "-"]);
+    let none = stage.dir.path().join("none.dmg");
+    assert!(!stage.run_at(&script, &[Path::new("1.2.4"), &none], &[]).status.success(), "no image, no cask");
+    stage.stand_in("cargo", "exit 1");
+    assert!(!stage.run_at(&script, &[Path::new("1.2.4"), &dmg], &[]).status.success(), "no change, no pull request");
+    assert_eq!(git(&origin, &["branch", "--list", "--format=%(refname:short)"]), "cask-1.2.3\n");
 }
 
 #[test]

@@ -60,7 +60,7 @@ pub fn known_model(entry: &Entry, n_context: u64, machine: &fit::Machine) -> Mod
     });
     let notes = entry.notes.iter().map(|note| Note { text: note.text.clone(), source: note.source.clone() });
     Model {
-        id: entry.repo.clone(),
+        id: entry.id().into_owned(),
         name: known::short(entry).to_owned(),
         aliases: entry.names().cloned().collect(),
         disk: Disk::default(),

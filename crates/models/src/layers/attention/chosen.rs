@@ -1,5 +1,6 @@
 //! Attention to positions that something else than their distance decides.
 
+use super::plain::Hiding;
 use super::{Sdpa, joined, rows};
 use crate::cache::{Stored, Stretch};
 use crate::layers::attention::Heads;
@@ -65,7 +66,7 @@ impl Sdpa {
                 Cut { axis: 0, start: first, stop: last },
                 Cut { axis: 1, start: span.k_start as i32, stop: span.k_stop as i32 },
             ];
-            mx::slice(mask, &cuts).map(Some)
+            Ok(Some(Hiding { cells: mx::slice(mask, &cuts)?, from: span.k_start }))
         })
     }
 

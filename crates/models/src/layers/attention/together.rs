@@ -82,8 +82,8 @@ impl Sdpa {
         }
         // In full precision: rows differ in length, and short ones must not pay for long ones.
         let all = mx::cast(&joined(&all, -1)?, Dtype::Float32)?;
-        let (weights, sums) = self.weights(&all)?;
-        let weights = mx::cast(&weights, dtype)?;
+        let (weights, sums) = self.weights(&[all])?;
+        let weights = mx::cast(&weights[0], dtype)?;
         let mut start = side.n_keys as i32;
         let part = |start, stop| mx::slice(&weights, &[Cut { axis: 3, start, stop }]);
         let mut out = mx::matmul(&part(0, start)?, &values)?;

@@ -2,7 +2,9 @@
 //! and `S` the state before the chunk, what the tokens write is `U = (1 + A)^-1 beta (v - exp(b) k S)`: the inverse does not
 //! depend on `S`, so that all chunks have theirs at once, and only `S` is carried from chunk to chunk.
 
+use super::carry::{Carried, Carry};
 use super::pairs::{Pairs, pairs};
+use super::triangles::Triangles;
 use super::{GatedDelta, HeadShape, Tokens};
 use crate::mx::{self, Array, Cut, Result};
 
@@ -15,60 +17,25 @@ const N_ELEMENTS_MAX: i64 = 1 << 26;
 /// The logarithm of what f32 cannot tell from no state left. Running sums of less would leave few digits of their differences.
 const LOG_DECAY_MIN: f32 = -30.0;
 
-/// Constants of a chunk's triangles.
-pub(super) struct Masks {
+/// Constants of a chunk.
+pub(super) struct Constants {
     /// `[C, C]`: 1 where the column is not after the row.
     lower: Array,
-    /// For blocks of 1, 2, 4, ... rows: `[C, C]`, 1 where of two neighbouring blocks the row is in the second and the column
-    /// in the first.
-    levels: Vec<Array>,
+    triangles: Triangles,
 }
 
-impl Masks {
+impl Constants {
     pub(super) fn new() -> Self {
         let n = N_CHUNK_MAX as usize;
-        let square = |is: &dyn Fn(usize, usize) -> bool| {
-            let values: Vec<f32> = (0..n * n).map(|at| if is(at / n, at % n) { 1.0 } else { 0.0 }).collect();
-            Array::from_slice(&values, &[N_CHUNK_MAX; 2])
-        };
-        let sizes = (0..n.ilog2()).map(|level| 1 << level);
-        let level = |size: usize| {
-            square(&|i, j| {
-                i / (2 * size) == j / (2 * size) && !(i / size).is_multiple_of(2) && (j / size).is_multiple_of(2)
-            })
-        };
-        Self { lower: square(&|i, j| j <= i), levels: sizes.map(level).collect() }
+        let values: Vec<f32> = (0..n * n).map(|at| if at % n <= at / n { 1.0 } else { 0.0 }).collect();
+        Self { lower: Array::from_slice(&values, &[N_CHUNK_MAX; 2]), triangles: Triangles::new() }
     }
 
     /// For chunks of `c` tokens.
     fn lower(&self, c: i32) -> Result<Array> {
-        corner(&self.lower, c)
+        let cut = |axis| Cut { axis, start: 0, stop: c };
+        mx::slice(&self.lower, &[cut(0), cut(1)])
     }
-
-    /// `(1 + A)^-1` of the part of `[.., C, C]` below the diagonal: inverses of blocks on the diagonal, joined two by two.
-    fn inverse(&self, a: &Array) -> Result<Array> {
-        let c = a.dim(-1);
-        let mut inverse = diagonal(c);
-        for (level, mask) in self.levels.iter().enumerate().take_while(|(level, _)| 1 << level < c) {
-            let between = mx::multiply(a, &corner(mask, c)?)?;
-            let joined = match level {
-                0 => between,
-                _ => mx::matmul(&mx::matmul(&inverse, &between)?, &inverse)?,
-            };
-            inverse = mx::subtract(&inverse, &joined)?;
-        }
-        Ok(inverse)
-    }
-}
-
-fn corner(square: &Array, c: i32) -> Result<Array> {
-    let cut = |axis| Cut { axis, start: 0, stop: c };
-    mx::slice(square, &[cut(0), cut(1)])
-}
-
-fn diagonal(c: i32) -> Array {
-    let values: Vec<f32> = (0..c * c).map(|at| if at / c == at % c { 1.0 } else { 0.0 }).collect();
-    Array::from_slice(&values, &[c, c])
 }
 
 /// The tokens as chunks: `[R, Hk, G, N, C, ..]`, `G` value heads for a key head.
@@ -80,18 +47,6 @@ struct Chunks {
     sums: Array,
     /// `[.., C, 1]`.
     beta: Option<Array>,
-}
-
-/// What the carry from chunk to chunk needs.
-struct Carry {
-    /// What tokens write, but for what the state before the chunk changes of it: `[.., C, Dv]`.
-    written: Array,
-    /// How the state changes it: `[.., C, Dk]`; `None` = not at all.
-    correction: Option<Array>,
-    /// Keys as the chunk's end sees them, `[.., Dk, C]`.
-    keys: Array,
-    /// What is left of the state at the chunk's end, `[.., 1 or Dk, 1]`.
-    decay: Array,
 }
 
 impl GatedDelta {
@@ -115,7 +70,9 @@ impl GatedDelta {
     fn n_tokens_max(&self, tokens: &Tokens) -> i32 {
         let HeadShape { n_v_heads, k_dim, v_dim, .. } = self.shape;
         let n_pairs = if tokens.log_decay.dim(-1) == 1 { N_CHUNK_MAX } else { super::pairs::N_BLOCK * k_dim };
-        let n_each = i64::from(tokens.values.dim(0) * n_v_heads) * i64::from(n_pairs.max(k_dim).max(v_dim));
+        let n_states = k_dim * k_dim.max(v_dim) / N_CHUNK_MAX;
+        let n_each =
+            i64::from(tokens.values.dim(0) * n_v_heads) * i64::from(n_pairs.max(n_states).max(k_dim).max(v_dim));
         let n_chunks = N_ELEMENTS_MAX / (n_each * i64::from(N_CHUNK_MAX)).max(1);
         n_chunks.clamp(1, 1 << 16) as i32 * N_CHUNK_MAX
     }
@@ -126,13 +83,13 @@ impl GatedDelta {
         let c = ((len as u32).next_power_of_two() as i32).min(N_CHUNK_MAX);
         let chunks = Chunks::of(tokens, &self.shape, c)?;
         let Pairs { keys: among_keys, queries: attention } = pairs(&chunks.queries, &chunks.keys, &chunks.sums)?;
-        let attention = mx::multiply(&attention, &self.masks.lower(c)?)?;
+        let attention = mx::multiply(&attention, &self.constants.lower(c)?)?;
         let decay = mx::exp(&chunks.sums)?;
         let last = mx::slice(&chunks.sums, &[Cut { axis: 4, start: c - 1, stop: c }])?;
         let late = mx::multiply(&chunks.keys, &mx::exp(&mx::subtract(&last, &chunks.sums)?)?)?;
         let (written, correction) = match &chunks.beta {
             Some(beta) => {
-                let inverse = self.masks.inverse(&mx::multiply(&among_keys, beta)?)?;
+                let inverse = self.constants.triangles.inverse(&mx::multiply(&among_keys, beta)?)?;
                 let seen = mx::multiply(&chunks.keys, &mx::multiply(&decay, &negative(beta)?)?)?;
                 let written = mx::matmul(&inverse, &mx::multiply(&chunks.values, beta)?)?;
                 (written, Some(mx::matmul(&inverse, &seen)?))
@@ -140,9 +97,9 @@ impl GatedDelta {
             None => (chunks.values.clone(), None),
         };
         let flip = |array: &Array| mx::transpose_axes(array, &[0, 1, 2, 3, 5, 4]);
-        let carry = Carry { written, correction, keys: flip(&late)?, decay: flip(&mx::exp(&last)?)? };
+        let carry = Carry { written, correction, keys: flip(&late)?, log_decay: flip(&last)? };
         let state = mx::reshape(state, &[r, n_k_heads, n_v_heads / n_k_heads, 1, k_dim, v_dim])?;
-        let Carried { states, written, after } = carry.run(state)?;
+        let Carried { states, written, after } = carry.run(&state)?;
         let read = mx::matmul(&mx::multiply(&chunks.queries, &decay)?, &states)?;
         let out = mx::addmm(&read, &attention, &written)?;
         let out = mx::transpose_axes(&out, &[0, 3, 4, 1, 2, 5])?;
@@ -190,36 +147,6 @@ impl Chunks {
             sums: mx::cumsum(&mx::maximum(&split(&tokens.log_decay, g)?, &mx::scalar(LOG_DECAY_MIN))?, 4)?,
             beta: beta.transpose()?,
         })
-    }
-}
-
-/// The states before each chunk, `[.., N, Dk, Dv]`, what each chunk's tokens write, `[.., N, C, Dv]`, and the state after all.
-struct Carried {
-    states: Array,
-    written: Array,
-    after: Array,
-}
-
-impl Carry {
-    fn run(&self, state: Array) -> Result<Carried> {
-        let n_chunks = self.written.dim(3);
-        let nth = |array: &Array, at: i32| match n_chunks {
-            1 => Ok(array.clone()),
-            _ => mx::slice(array, &[Cut { axis: 3, start: at, stop: at + 1 }]),
-        };
-        let (mut state, mut states, mut all_written) = (state, Vec::new(), Vec::new());
-        for at in 0..n_chunks {
-            let mut written = nth(&self.written, at)?;
-            if let Some(correction) = &self.correction {
-                written = mx::addmm(&written, &nth(correction, at)?, &state)?;
-            }
-            let after = mx::addmm(&mx::multiply(&state, &nth(&self.decay, at)?)?, &nth(&self.keys, at)?, &written)?;
-            states.push(std::mem::replace(&mut state, after));
-            all_written.push(written);
-        }
-        let joined = |arrays: &[Array]| mx::concatenate(&arrays.iter().collect::<Vec<_>>(), 3);
-        let written = if self.correction.is_some() { joined(&all_written)? } else { self.written.clone() };
-        Ok(Carried { states: joined(&states)?, written, after: state })
     }
 }
 

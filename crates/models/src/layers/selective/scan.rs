@@ -1,10 +1,13 @@
 //! The recurrence `s' = exp(dt a) s + dt x b`, `y = s' c` of each channel, whose state elements all decay differently. One
-//! token is a step; of more, sums over 1, 2, 4, .. tokens are made from each other (Hillis and Steele 1986).
+//! token is a step; more are groups, all groups at once (Blelloch 1990), so that operations grow with the logarithm of tokens.
 
 use crate::mx::{self, Array, Cut, Dtype, Result};
 
 /// Most elements of all tokens' states at once. Longer rows go in parts, one after the other.
 const N_ELEMENTS_MAX: usize = 1 << 23;
+
+/// Tokens of a group, which go one after the other: more make more operations, fewer more passes over all states.
+const N_GROUP: i32 = 8;
 
 /// The tokens of `R` rows.
 pub struct Tokens {
@@ -70,27 +73,69 @@ impl Tokens {
     /// All tokens at once.
     fn sums(&self, a: &Array, state: &Array) -> Result<(Array, Array)> {
         let [left, added] = self.effects(a)?;
-        // The state is one more token, before the others.
-        let mut sums = mx::concatenate(&[&mx::expand_dims(state, 1)?, &added], 1)?;
-        let mut left = mx::concatenate(&[&mx::expand_dims(&mx::zeros(state.shape(), Dtype::Float32)?, 1)?, &left], 1)?;
-        let len = sums.dim(1);
-        let part = |array: &Array, start, stop| mx::slice(array, &[Cut { axis: 1, start, stop }]);
-        // Each place holds the sum over `n` tokens and what is left of those before them.
-        let mut n = 1;
-        while n < len {
-            let left_later = part(&left, n, len)?;
-            let carried = mx::multiply(&left_later, &part(&sums, 0, len - n)?)?;
-            let later = mx::add(&part(&sums, n, len)?, &carried)?;
-            sums = mx::concatenate(&[&part(&sums, 0, n)?, &later], 1)?;
-            if 2 * n < len {
-                let product = mx::multiply(&left_later, &part(&left, 0, len - n)?)?;
-                left = mx::concatenate(&[&part(&left, 0, n)?, &product], 1)?;
-            }
-            n *= 2;
-        }
-        let after = mx::reshape(&part(&sums, len - 1, len)?, state.shape())?;
-        Ok((self.outputs(&part(&sums, 1, len)?)?, after))
+        let states = states(&left, &added, state)?;
+        let len = states.dim(1);
+        let after = mx::slice(&states, &[Cut { axis: 1, start: len - 1, stop: len }])?;
+        Ok((self.outputs(&states)?, mx::reshape(&after, state.shape())?))
     }
+}
+
+/// The states at each of `[R, L, C, N]` after `[R, C, N]`, from what is left of the one before and what is added: in groups, all
+/// groups at once, after the states between groups, which are found in the same way.
+fn states(left: &Array, added: &Array, state: &Array) -> Result<Array> {
+    let &[r, len, c, n] = left.shape() else { return Err(mx::Error { what: "states of four axes".into() }) };
+    if len <= N_GROUP {
+        return running(left, added, Some(&mx::expand_dims(state, 1)?));
+    }
+    let n_groups = (len + N_GROUP - 1) / N_GROUP;
+    let grouped = |array: &Array| {
+        // What is filled up comes last.
+        let filled = match n_groups * N_GROUP - len {
+            0 => array.clone(),
+            n_more => mx::concatenate(&[array, &mx::zeros(&[r, n_more, c, n], Dtype::Float32)?], 1)?,
+        };
+        mx::reshape(&filled, &[r * n_groups, N_GROUP, c, n])
+    };
+    let (left, added) = (grouped(left)?, grouped(added)?);
+    let sums = running(&left, &added, None)?;
+    let kept = products(&left)?;
+    // Of all groups but the last.
+    let closed = |array: &Array| {
+        let ends = mx::slice(array, &[Cut { axis: 1, start: N_GROUP - 1, stop: N_GROUP }])?;
+        let ends = mx::reshape(&ends, &[r, n_groups, c, n])?;
+        mx::slice(&ends, &[Cut { axis: 1, start: 0, stop: n_groups - 1 }])
+    };
+    let between = states(&closed(&kept)?, &closed(&sums)?, state)?;
+    let before = mx::concatenate(&[&mx::expand_dims(state, 1)?, &between], 1)?;
+    let before = mx::reshape(&before, &[r * n_groups, 1, c, n])?;
+    let all = mx::reshape(&mx::add(&sums, &mx::multiply(&kept, &before)?)?, &[r, n_groups * N_GROUP, c, n])?;
+    mx::slice(&all, &[Cut { axis: 1, start: 0, stop: len }])
+}
+
+/// `s' = left s + added` along axis 1 of `[M, L, C, N]`, from `[M, 1, C, N]` or from nothing.
+fn running(left: &Array, added: &Array, start: Option<&Array>) -> Result<Array> {
+    let mut all: Vec<Array> = Vec::new();
+    for at in 0..left.dim(1) {
+        let here = nth(added, at)?;
+        all.push(match all.last().or(start) {
+            Some(before) => mx::add(&here, &mx::multiply(&nth(left, at)?, before)?)?,
+            None => here,
+        });
+    }
+    mx::concatenate(&all.iter().collect::<Vec<_>>(), 1)
+}
+
+/// Products of all up to each along axis 1.
+fn products(left: &Array) -> Result<Array> {
+    let mut all = vec![nth(left, 0)?];
+    for at in 1..left.dim(1) {
+        all.push(mx::multiply(&all[all.len() - 1], &nth(left, at)?)?);
+    }
+    mx::concatenate(&all.iter().collect::<Vec<_>>(), 1)
+}
+
+fn nth(array: &Array, at: i32) -> Result<Array> {
+    mx::slice(array, &[Cut { axis: 1, start: at, stop: at + 1 }])
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The recurrence of state-space duality (Dao and Gu 2024): `s' = exp(dt a) s + dt x b^T`, `y = s' c`, per head. One token is a
 //! step; more of them are chunks, all at once: sums over the chunk's own tokens and the state before it, and a sum over chunks.
 
+use crate::layers::decays::decays;
 use crate::mx::{self, Array, Cut, Dtype, Result};
 
 /// Most tokens of a chunk: what bounds the decays between them, whose number is the square.
@@ -132,16 +133,6 @@ impl ScanShape {
         let after = mx::reshape(&part(n_chunks, n_chunks + 1)?, &[r, n_heads, head_dim, n_state])?;
         Ok((before, after))
     }
-}
-
-/// `[.., Q]` running sums of logarithms to `[.., Q, Q]`: what is left at each place of what each place before it had.
-fn decays(sums: &Array) -> Result<Array> {
-    let q = sums.dim(-1);
-    let between = mx::subtract(&mx::expand_dims(sums, -1)?, &mx::expand_dims(sums, -2)?)?;
-    let is_before: Vec<bool> = (0..q).flat_map(|i| (0..q).map(move |j| j <= i)).collect();
-    let is_before = Array::from_slice(&is_before, &[q, q]);
-    // Before the exponential: what comes later would grow without bound.
-    mx::exp(&mx::select(&is_before, &between, &mx::scalar(f32::NEG_INFINITY))?)
 }
 
 /// `[R, L, ..]` with zeros up to length `len`.

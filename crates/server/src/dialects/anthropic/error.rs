@@ -1,11 +1,10 @@
 //! Errors as Anthropic writes them: `{"type": "error", "error": {type, message}}`.
 
-use axum::Json;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
-use crate::ApiError;
+use crate::{ApiError, failure};
 
 /// What handlers return: prints itself.
 #[derive(Debug)]
@@ -23,16 +22,9 @@ impl IntoResponse for Failure {
     }
 }
 
-/// Notes a failure of ours in the log and gives the whole answer, with Retry-After where a new try makes sense.
+/// The whole answer.
 pub fn response(error: &ApiError) -> Response {
-    if error.status().is_server_error() {
-        tracing::warn!(%error, "a call failed");
-    }
-    let mut response = (error.status(), Json(body(error))).into_response();
-    if let Some(seconds) = error.retry_after_s() {
-        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
-    }
-    response
+    failure::response(error, body(error))
 }
 
 /// The JSON body; also the data of a stream's `error` event.

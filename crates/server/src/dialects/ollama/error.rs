@@ -1,11 +1,9 @@
 //! Errors as Ollama writes them: `{"error": "..."}`.
 
-use axum::Json;
-use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
-use crate::ApiError;
+use crate::{ApiError, failure};
 
 /// What handlers return: prints itself.
 #[derive(Debug)]
@@ -23,16 +21,9 @@ impl IntoResponse for Failure {
     }
 }
 
-/// Notes a failure of ours in the log and gives the whole answer, with Retry-After where a new try makes sense.
+/// The whole answer.
 pub fn response(error: &ApiError) -> Response {
-    if error.status().is_server_error() {
-        tracing::warn!(%error, "a call failed");
-    }
-    let mut response = (error.status(), Json(body(error))).into_response();
-    if let Some(seconds) = error.retry_after_s() {
-        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
-    }
-    response
+    failure::response(error, body(error))
 }
 
 /// The JSON body; also the last line of a stream that breaks.

@@ -1,5 +1,6 @@
 //! A long prompt that arrives while others stream: how long do they stand still?
 
+use std::cell::Cell;
 use std::pin::pin;
 use std::time::Instant;
 
@@ -27,7 +28,8 @@ pub async fn run(endpoint: &Endpoint, plan: &Plan, mut draw: Draw) -> Result<Vec
         (0..N_STREAMS).map(|_| plan.fresh_story(&mut draw, N_SHORT_PROMPT_TOKENS, N_OUTPUT_TOKENS)).collect();
     let long = probe(plan.fresh(&mut draw, plan.sizes.long_prompt_tokens as usize));
     let mut streams = try_join_all(calls.iter().map(|call| endpoint.open(call))).await?;
-    try_join_all(streams.iter_mut().map(|stream| advance(stream, N_LEAD_TOKENS))).await?;
+    let n_behind = Cell::new(N_STREAMS);
+    try_join_all(streams.iter_mut().map(|stream| lead(stream, &n_behind))).await?;
 
     let arrived = {
         let arrival = pin!(endpoint.ask(&long));
@@ -53,6 +55,14 @@ pub async fn run(endpoint: &Endpoint, plan: &Plan, mut draw: Draw) -> Result<Vec
         some(&case, MEANWHILE, Some(itls.len() as f64)),
     ];
     Ok(samples.into_iter().flatten().collect())
+}
+
+/// Reads a stream until all have their lead. One that is ahead is read on: a server would have to hold back what nobody takes.
+async fn lead(stream: &mut Stream, n_behind: &Cell<usize>) -> Result<()> {
+    advance(stream, N_LEAD_TOKENS).await?;
+    n_behind.set(n_behind.get() - 1);
+    while n_behind.get() > 0 && stream.next().await?.is_some() {}
+    Ok(())
 }
 
 async fn advance(stream: &mut Stream, n_tokens: usize) -> Result<()> {

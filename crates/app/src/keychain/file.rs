@@ -1,0 +1,51 @@
+//! Where the system has no keychain that is always there: a file that only its owner can read.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use anyhow::Result;
+
+use super::Store;
+use crate::json_file;
+
+/// One change after another.
+static CHANGES: Mutex<()> = Mutex::new(());
+
+/// See the module.
+pub struct SecretsFile {
+    path: PathBuf,
+}
+
+impl SecretsFile {
+    /// At `path`; it need not be there yet.
+    pub fn at(path: PathBuf) -> Self {
+        Self { path }
+    }
+
+    fn all(&self) -> Result<BTreeMap<String, String>> {
+        Ok(json_file::read(&self.path)?.unwrap_or_default())
+    }
+
+    fn change(&self, change: impl FnOnce(&mut BTreeMap<String, String>)) -> Result<()> {
+        let _one = CHANGES.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = self.all()?;
+        let mut after = before.clone();
+        change(&mut after);
+        if after == before { Ok(()) } else { json_file::write(&self.path, &after) }
+    }
+}
+
+impl Store for SecretsFile {
+    fn get(&self, name: &str) -> Result<Option<String>> {
+        Ok(self.all()?.remove(name))
+    }
+
+    fn set(&self, name: &str, secret: &str) -> Result<()> {
+        self.change(|all| drop(all.insert(name.to_owned(), secret.to_owned())))
+    }
+
+    fn remove(&self, name: &str) -> Result<()> {
+        self.change(|all| drop(all.remove(name)))
+    }
+}
