@@ -56,10 +56,15 @@ pub fn screenshots(arguments: &[String]) -> anyhow::Result<()> {
         [readme] if readme == "--readme" => {
             setup::ensure()?;
             ensure(&stages)?;
-            let tokbar = stages.run("building tokbar", || repo::build_tokbar(Profile::Release))?;
+            let tokbar = stages.run("building tokbar", || repo::build_tokbar(Profile::Dev))?;
             model::bring(&model::SMOLLM2, &tokbar, &stages)?;
             let (shots, small) = (repo::root()?.join("docs/images"), repo::testkit()?.join(model::SMOLLM2.folder));
-            pictures("playwright.readme.config.ts", &shots, &[("TOKBAR_BIN", &tokbar), ("TOKBAR_MODEL", &small)], &stages)?;
+            pictures(
+                "playwright.readme.config.ts",
+                &shots,
+                &[("TOKBAR_BIN", &tokbar), ("TOKBAR_MODEL", &small)],
+                &stages,
+            )?;
             shots
         }
         _ => bail!("`screenshots` takes no arguments but --readme"),

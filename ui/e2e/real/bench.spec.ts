@@ -7,7 +7,7 @@ test("a run is measured, drawn and exported; another is broken off", async ({ pa
   await open(page, loaded, "bench");
   await settled(page);
   await page.getByRole("combobox", { name: "Suite" }).selectOption("Speed");
-  await page.getByRole("button", { name: "Run" }).click();
+  await page.getByRole("button", { name: "Run", exact: true }).click();
   await expect(page.getByRole("progressbar")).toBeVisible();
   expect(await seriousFaults(page), "while it runs").toEqual([]);
   const row = page.getByRole("row").nth(1);
@@ -23,7 +23,7 @@ test("a run is measured, drawn and exported; another is broken off", async ({ pa
     if (form === "JSON") expect(() => JSON.parse(text)).not.toThrow();
   }
 
-  await page.getByRole("button", { name: "Run" }).click();
+  await page.getByRole("button", { name: "Run", exact: true }).click();
   await page.getByRole("button", { name: "Cancel" }).click();
   await expect(row).toContainText("cancelled");
   await page.reload();

@@ -19,8 +19,6 @@ const COMMIT = "0123456789abcdef0123456789abcdef01234567";
 export interface Options {
   /** Where the Hub is; without one nothing outside is asked. */
   hub?: string;
-  /** Port that is asked for; 0 is any, `null` as the settings say. */
-  port?: number | null;
 }
 
 export class Server {
@@ -38,8 +36,8 @@ export class Server {
     return Server.open(home, options);
   }
 
-  private static async open(home: string, { hub = "http://127.0.0.1:9", port = 0 }: Options): Promise<Server> {
-    const child = spawn(given("TOKBAR_BIN"), ["serve", ...(port === null ? [] : ["--port", String(port)])], {
+  private static async open(home: string, { hub = "http://127.0.0.1:9" }: Options): Promise<Server> {
+    const child = spawn(given("TOKBAR_BIN"), ["serve", "--port", "0"], {
       cwd: home,
       env: {
         PATH: process.env["PATH"],
@@ -68,9 +66,9 @@ export class Server {
     return `${this.origin}/#token=${this.token}`;
   }
 
-  async post(path: string, body: unknown): Promise<unknown> {
+  async post(path: string, body: unknown, method: "POST" | "PATCH" = "POST"): Promise<unknown> {
     const response = await fetch(`${this.origin}/control/v1/${path}`, {
-      method: "POST",
+      method,
       headers: { authorization: `Bearer ${this.token}`, "content-type": "application/json" },
       body: JSON.stringify(body),
     });

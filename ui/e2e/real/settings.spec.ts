@@ -1,8 +1,8 @@
 import type { Page } from "@playwright/test";
 
-import type { DiskCache, Settings, SettingsAnswer } from "../../src/lib/control";
+import type { Settings, SettingsAnswer } from "../../src/lib/control";
 import { expect, open, seriousFaults, settled, test } from "./fixtures";
-import { MODEL, Server } from "./server";
+import { MODEL, type Server } from "./server";
 
 async function fill(page: Page, name: string, value: string): Promise<void> {
   const field = page.getByRole("textbox", { name, exact: true });
@@ -12,23 +12,11 @@ async function fill(page: Page, name: string, value: string): Promise<void> {
 
 const settingsOf = async (server: Server): Promise<Settings> => (await server.get<SettingsAnswer>("settings")).settings;
 
-/** A port that nobody has now. */
-async function freePort(): Promise<number> {
-  const { createServer } = await import("node:net");
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address ? address.port : 0));
-    });
-  });
-}
-
-test("what is set counts from the next start: port, origins, memory, drafts, cache", async ({ page, ownServer }) => {
+test("what waits for the next start is said, and is kept over it: port, origins, memory, drafts, cache", async ({ page, ownServer }) => {
   const { server } = ownServer;
-  const port = await freePort();
   await open(page, server, "settings");
   await settled(page);
-  await fill(page, "Port", String(port));
+  await fill(page, "Port", "8765");
   await fill(page, "Web pages that may call", "https://app.example");
   await fill(page, "Calls a minute for each client", "5");
   await fill(page, "Unload after idle", "12");
@@ -42,17 +30,15 @@ test("what is set counts from the next start: port, origins, memory, drafts, cac
   await expect.poll(async () => (await settingsOf(server)).cache.dir).toBe(`${server.home}/kept`);
   expect(await seriousFaults(page)).toEqual([]);
 
-  const next = await server.again({ port: null });
-  ownServer.server = next;
-  expect(new URL(next.origin).port).toBe(String(port));
-  expect((await settingsOf(next)).models).toMatchObject({ idle_timeout_min: 12, memory_budget_bytes: 3e9, max_rows: 3, kv_bits: 8, speculation: "off" });
-  expect(await next.get<DiskCache>("cache")).toMatchObject({ dir: `${server.home}/kept`, n_bytes_max: 1.5e9 });
-  const asked = (origin: string) => fetch(`${next.origin}/v1/models`, { headers: { origin } });
-  expect((await asked("https://app.example")).headers.get("access-control-allow-origin")).toBe("https://app.example");
-  expect((await asked("https://else.example")).headers.get("access-control-allow-origin")).toBeNull();
-  const statuses = [];
-  for (let idx = 0; idx < 8; idx++) statuses.push((await fetch(`${next.origin}/v1/models`)).status);
-  expect(statuses, "more calls than a minute has").toContain(429);
+  ownServer.server = await server.again();
+  const { settings } = await ownServer.server.get<SettingsAnswer>("settings");
+  expect(settings.server).toMatchObject({ port: 8765, allowed_origins: ["https://app.example"], calls_per_minute: 5 });
+  expect(settings.models).toMatchObject({ idle_timeout_min: 12, memory_budget_bytes: 3e9, max_rows: 3, kv_bits: 8, speculation: "off" });
+  expect(settings.cache).toMatchObject({ dir: `${server.home}/kept`, max_bytes: 1.5e9 });
+  await open(page, ownServer.server, "settings");
+  await settled(page);
+  await expect(page.getByRole("textbox", { name: "Port", exact: true })).toHaveValue("8765");
+  await expect(page.getByRole("status").filter({ hasText: "next start of Tokbar" })).toHaveCount(0);
 });
 
 test("what is set counts at once: keys, folders, look, wakefulness, cloud, the model to start with", async ({ page, ownServer }) => {
@@ -78,6 +64,7 @@ test("what is set counts at once: keys, folders, look, wakefulness, cloud, the m
 
   await page.getByRole("switch", { name: "Keep the Mac awake while it answers" }).click();
   await expect.poll(async () => (await settingsOf(server)).power.stay_awake).toBe(false);
+  await page.getByRole("switch", { name: "Load a model when Tokbar starts" }).click();
   await fill(page, "Model to start with", MODEL);
   await expect.poll(async () => (await settingsOf(server)).start.model).toBe(MODEL);
 
@@ -88,6 +75,20 @@ test("what is set counts at once: keys, folders, look, wakefulness, cloud, the m
   await page.getByRole("switch", { name: "Send long prompts to a cloud model" }).click();
   await fill(page, "From prompts of", "9000");
   await expect.poll(async () => (await settingsOf(server)).cloud).toMatchObject({ is_on: true, model: "large", threshold_tokens: 9000 });
+
+  await page.getByRole("combobox", { name: "Its key" }).selectOption("From the keychain");
+  await expect(page.getByText("No key yet")).toBeVisible();
+  const key = page.getByLabel("New key of the cloud");
+  await key.fill("has spaces in it");
+  await key.press("Enter");
+  await expect(page.getByText(/no spaces/).first()).toBeVisible();
+  await key.fill("sky-key");
+  await key.press("Enter");
+  await expect(page.getByText("A key is kept")).toBeVisible();
+  expect(await page.content(), "what went in does not come out").not.toContain("sky-key");
+  expect(await seriousFaults(page)).toEqual([]);
+  await page.getByRole("button", { name: "Forget", exact: true }).click();
+  await expect(page.getByText("No key yet")).toBeVisible();
 
   await page.getByRole("radio", { name: "Everybody" }).check({ force: true });
   await page.getByRole("dialog", { name: "Let everybody" }).getByRole("button", { name: "Cancel" }).click();

@@ -14,7 +14,7 @@ function answers(): Record<string, unknown> {
     "models/one": data.detail,
     places: { places: data.places },
     transfers: { transfers: data.live.transfers },
-    settings: { settings: data.settings, needs_restart: [], path: "~/Library/Application Support/Tokbar/settings.toml" },
+    settings: { settings: data.settings, needs_restart: [], path: "~/Library/Application Support/Tokbar/settings.json" },
     keys: { keys: data.keys },
     conversations: { conversations: conversations.map((one) => ({ ...one, n_messages: one.messages.length })), n_kept: 3, note: null },
     ...Object.fromEntries(conversations.map((one) => [`conversations/${one.id}`, one])),

@@ -64,9 +64,9 @@ export class Client {
     return (await this.call("GET", path + search(query), undefined, {})).text();
   }
 
-  /** Events of a stream until it ends or `signal` says so. */
-  async *stream(path: string, query: Query, options: CallOptions = {}): AsyncGenerator<ServerEvent> {
-    yield* this.read(await this.call("GET", path + search(query), undefined, options));
+  /** Once the server answers: events of a stream until it ends or `signal` says so. */
+  async open(path: string, query: Query, options: CallOptions = {}): Promise<AsyncGenerator<ServerEvent>> {
+    return this.read(await this.call("GET", path + search(query), undefined, options));
   }
 
   /** A stream that answers a body, with the answer's headers. */

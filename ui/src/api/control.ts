@@ -6,6 +6,7 @@ import type {
   ClientInfo,
   ClientPlan,
   ClientTest,
+  CloudKeyInfo,
   Conversation,
   ConversationList,
   DiskCache,
@@ -23,13 +24,20 @@ import type {
   SettingsAnswer,
   Shelf,
   Status,
+  ToolCensus,
   Transfer,
+  Word,
 } from "../lib/control";
 import type { Client } from "./client";
+import type { ServerEvent } from "./sse";
 
 const V1 = "/control/v1";
 
 export type TransferDeed = "pause" | "resume" | "cancel" | "clear";
+
+async function* lines(events: AsyncIterable<ServerEvent>): AsyncGenerator<LogLine> {
+  for await (const { event, data } of events) if (event === "line") yield JSON.parse(data) as LogLine;
+}
 
 export class Control {
   constructor(readonly client: Client) {}
@@ -37,16 +45,14 @@ export class Control {
   status = () => this.client.get<Status>(`${V1}/status`);
 
   async *live(everyMs: number, signal: AbortSignal): AsyncGenerator<Live> {
-    for await (const { event, data } of this.client.stream(`${V1}/live`, { every_ms: everyMs }, { signal })) {
+    for await (const { event, data } of await this.client.open(`${V1}/live`, { every_ms: everyMs }, { signal })) {
       if (event === "frame") yield JSON.parse(data) as Live;
     }
   }
 
-  async *logs(level: LogLine["level"], tail: number, signal: AbortSignal): AsyncGenerator<LogLine> {
-    const query = { level, tail, follow: true };
-    for await (const { event, data } of this.client.stream(`${V1}/logs`, query, { signal })) {
-      if (event === "line") yield JSON.parse(data) as LogLine;
-    }
+  /** Once the server answers. */
+  async logs(level: LogLine["level"], tail: number, signal: AbortSignal): Promise<AsyncGenerator<LogLine>> {
+    return lines(await this.client.open(`${V1}/logs`, { level, tail, follow: true }, { signal }));
   }
 
   cancelRequest = (id: string) => this.client.post<Done>(`${V1}/requests/cancel`, { id });
@@ -80,6 +86,13 @@ export class Control {
   addKey = (name: string, scope: "inference" | "manage") =>
     this.client.post<{ name: string; secret: string }>(`${V1}/keys`, { name, scope });
   removeKey = (name: string) => this.client.post<{ keys: KeyInfo[] }>(`${V1}/keys/remove`, { name });
+
+  cloudKey = () => this.client.get<CloudKeyInfo>(`${V1}/cloud/key`);
+  keepCloudKey = (key: string) => this.client.post<CloudKeyInfo>(`${V1}/cloud/key`, { key });
+  forgetCloudKey = () => this.client.post<CloudKeyInfo>(`${V1}/cloud/key/remove`, {});
+
+  tools = () => this.client.get<ToolCensus>(`${V1}/tools`);
+  decide = (id: number, word: Word) => this.client.post<Done>(`${V1}/tools/decide`, { id, word });
 
   conversations = (q: string) => this.client.get<ConversationList>(`${V1}/conversations`, { q });
   conversation = (id: string) => this.client.get<Conversation>(`${V1}/conversations/${id}`);

@@ -36,6 +36,10 @@ export const shellTexts = texts(
     nModels: (n: string) => `${n} on this Mac`,
     iconMissing: "Tokbar’s icon is not in the menu bar. Allow it in the Menu Bar settings.",
     menuBarSettings: "Open Menu Bar settings",
+    toolAsks: (tool: string) => `A model wants to call ${tool}`,
+    allowOnce: "Allow once",
+    allowAlways: "Always allow",
+    deny: "Deny",
   },
   {
     now: "状态",
@@ -72,5 +76,9 @@ export const shellTexts = texts(
     nModels: (n: string) => `本机有 ${n} 个`,
     iconMissing: "菜单栏中没有 Tokbar 的图标。请在菜单栏设置中允许它。",
     menuBarSettings: "打开菜单栏设置",
+    toolAsks: (tool: string) => `模型想要调用 ${tool}`,
+    allowOnce: "允许一次",
+    allowAlways: "始终允许",
+    deny: "拒绝",
   },
 );
