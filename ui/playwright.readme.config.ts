@@ -2,6 +2,8 @@ import { defineConfig } from "@playwright/test";
 
 import real from "./playwright.config";
 
+process.env["TOKBAR_MODEL_OWNER"] = "HuggingFaceTB";
+
 /** The pictures of the README, of the real server: `cargo xtask screenshots --readme`. */
 export default defineConfig({
   ...real,

@@ -13,7 +13,7 @@ function given(name: string): string {
 }
 
 /** The model that stands in the Hub's cache. */
-export const MODEL = `tests/${basename(process.env["TOKBAR_MODEL"] ?? "model")}`;
+export const MODEL = `${process.env["TOKBAR_MODEL_OWNER"] ?? "tests"}/${basename(process.env["TOKBAR_MODEL"] ?? "model")}`;
 const COMMIT = "0123456789abcdef0123456789abcdef01234567";
 
 export interface Options {

@@ -65,7 +65,7 @@ test("what is set counts at once: keys, folders, look, wakefulness, cloud, the m
   await page.getByRole("switch", { name: "Keep the Mac awake while it answers" }).click();
   await expect.poll(async () => (await settingsOf(server)).power.stay_awake).toBe(false);
   await page.getByRole("switch", { name: "Load a model when Tokbar starts" }).click();
-  await fill(page, "Model to start with", MODEL);
+  await page.getByRole("combobox", { name: "Model to start with" }).selectOption(MODEL);
   await expect.poll(async () => (await settingsOf(server)).start.model).toBe(MODEL);
 
   await page.getByRole("switch", { name: "Send long prompts to a cloud model" }).click();

@@ -22,6 +22,8 @@ function answers(): Record<string, unknown> {
     "clients/one": data.plan,
     bench: data.bench,
     cache: data.disk,
+    tools: data.tools,
+    "cloud/key": { is_kept: true, path: null },
     doctor: { findings: data.findings },
   };
 }
@@ -30,12 +32,18 @@ export interface Scene {
   language: "en" | "zh-Hans";
   /** Nothing loaded, nothing on its way: the first run. */
   isNew: boolean;
+  /** A call of a tool waits for a word. */
+  isAsked: boolean;
+  /** The page is in the app's window, which has an update. */
+  isApp: boolean;
 }
 
 export async function stage(page: Page, scene: Scene): Promise<void> {
   const table = answers();
   const settings = { ...data.settings, app: { ...data.settings.app, language: scene.language } };
   table["settings"] = { ...(table["settings"] as object), settings };
+  if (scene.isAsked) table["tools"] = { ...data.tools, waiting: [data.question] };
+  if (scene.isApp) await page.addInitScript(shell, data.update);
   const frames = scene.isNew ? [{ ...data.live, models: [], transfers: [], requests: [] }] : data.minute;
   await page.route("**/control/v1/**", async (route: Route) => {
     const path = new URL(route.request().url()).pathname.replace("/control/v1/", "");
@@ -45,4 +53,10 @@ export async function stage(page: Page, scene: Scene): Promise<void> {
     return json === undefined ? route.fulfill({ status: 404, json: { error: { message: path } } }) : route.fulfill({ json });
   });
   await page.clock.setFixedTime(data.NOW);
+}
+
+/** What the app's window gives its page. Runs in the page. */
+function shell(update: unknown): void {
+  const answers: Record<string, unknown> = { about: { is_icon_seen: true }, login_item: true, update };
+  Reflect.set(globalThis, "__TAURI__", { core: { invoke: (command: string) => Promise.resolve(answers[command] ?? null) } });
 }
