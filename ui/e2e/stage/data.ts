@@ -141,7 +141,7 @@ export const settings: Settings = {
   app: { language: "system", appearance: "system", icon_title: "none", shows_dock: false, checks_updates: true, login_item: false },
   power: { stay_awake: true },
   cloud: { is_on: true, dialect: "openai", base_url: "https://api.example.com/v1", model: "large", threshold_tokens: 16000, key_from: "keychain" },
-  mcp: { config: "/Users/me/mcp.json", allow: ["files__read"] },
+  mcp: { config: "/opt/mcp.json", allow: ["files__read"] },
 };
 
 export const keys: KeyInfo[] = [
