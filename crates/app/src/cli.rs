@@ -304,6 +304,10 @@ pub struct CacheDirArgs {
     /// Most that the KV cache takes of the disk, such as 20GB; a tenth of the disk, at most 32GiB, by default.
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     pub cache_size: Option<u64>,
+
+    /// Disk space that the KV cache leaves free, such as 2GB; 5GiB, or a twentieth of a smaller disk, by default.
+    #[arg(long, value_name = "SIZE", value_parser = size::parse_or_zero, env = "TOKBAR_CACHE_RESERVE")]
+    pub cache_reserve: Option<u64>,
 }
 
 /// How much KV is kept, and where.

@@ -14,10 +14,11 @@ use crate::cli::{CacheDirArgs, KvArgs};
 /// When the user has no cache folder and names none.
 pub fn options(args: &CacheDirArgs, label: &str) -> Result<TierOptions> {
     let dir = dir(args)?;
-    Ok(match args.cache_size {
+    let options = match args.cache_size {
         Some(n_bytes_max) => TierOptions::new(dir, label.to_owned(), n_bytes_max),
         None => TierOptions::with_usual_size(dir, label.to_owned()),
-    })
+    };
+    Ok(TierOptions { n_free_min: args.cache_reserve, ..options })
 }
 
 /// As [`options`], or `None` when nothing is to be kept on disk.

@@ -35,6 +35,14 @@ pub fn parse(text: &str) -> Result<u64, String> {
     }
 }
 
+/// As [`parse`], where nothing at all is a size, too.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_or_zero(text: &str) -> Result<u64, String> {
+    if text.trim() == "0" { Ok(0) } else { parse(text) }
+}
+
 /// A size for people: three digits are enough.
 pub fn show(n_bytes: u64) -> String {
     let units = [("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)];

@@ -31,3 +31,10 @@ fn sizes_are_shown() {
         assert_eq!(show(n_bytes), expected);
     }
 }
+
+#[test]
+fn some_sizes_may_be_nothing() {
+    assert_eq!(parse_or_zero(" 0 "), Ok(0));
+    assert_eq!(parse_or_zero("2k"), Ok(2000));
+    assert!(parse_or_zero("-1").is_err());
+}

@@ -84,6 +84,7 @@ impl Desk {
             .env("SHELL", &self.shell)
             .env("TOKBAR_CONFIG_DIR", self.config())
             .env("TOKBAR_CACHE_DIR", self.dir.path().join("cache"))
+            .env("TOKBAR_CACHE_RESERVE", "0")
             .env("LC_ALL", "C.UTF-8")
             // No screen that a person sits at draws with a compiler of 45 MB for want of a graphics card.
             .envs([("GDK_BACKEND", "x11"), ("NO_AT_BRIDGE", "1"), ("GDK_GL", "disable")])

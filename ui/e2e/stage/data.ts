@@ -137,7 +137,7 @@ export const settings: Settings = {
   start: { model: null, on_launch: true },
   server: { port: null, lan: "off", allowed_origins: [], calls_per_minute: 6000 },
   models: { idle_timeout_min: 30, memory_budget_bytes: null, max_rows: 8, kv_bits: null, speculation: "auto" },
-  cache: { on_disk: true, dir: null, max_bytes: 20 * GB },
+  cache: { on_disk: true, dir: null, max_bytes: 20 * GB, reserve_bytes: null },
   app: { language: "system", appearance: "system", icon_title: "none", shows_dock: false, checks_updates: true, login_item: false },
   power: { stay_awake: true },
   cloud: { is_on: true, dialect: "openai", base_url: "https://api.example.com/v1", model: "large", threshold_tokens: 16000, key_from: "keychain" },

@@ -107,6 +107,8 @@ export interface CacheSettings {
   dir: string | null;
   /** Most bytes; `null` is a tenth of the disk, at most 32 GiB. */
   max_bytes: number | null;
+  /** Bytes of the disk that stay free; `null` is 5 GiB, or a twentieth of a smaller disk. */
+  reserve_bytes: number | null;
 }
 
 /** What kept KV saves. */

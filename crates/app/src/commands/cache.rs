@@ -120,7 +120,7 @@ fn told(what: &str, file: &Path, transfer: Transfer) -> Result<()> {
     say::line(format_args!("{}: {n_moved} records {what}, {}", file.display(), size::show(n_bytes)))?;
     let notes = [
         (n_known, "were there already"),
-        (n_without_room, "found no room; raise --cache-size or free disk space"),
+        (n_without_room, "found no room; raise --cache-size, lower --cache-reserve or free disk space"),
         (flaws.n_corrupt, "damaged stretches or records were skipped"),
         (flaws.n_truncated, "records that are cut short were skipped"),
         (flaws.n_foreign, "records of another version or model were skipped"),

@@ -11,6 +11,7 @@ use super::HostOptions;
 use crate::cli::{CacheDirArgs, KvArgs, KvBitsArg, ModelArgs, SpeculationArg};
 use crate::lifecycle::{KeeperOptions, Recipe};
 use crate::pressure::CALM;
+use crate::size;
 
 /// Where it listens: beyond this machine only if that was chosen.
 pub fn address(settings: &Settings) -> IpAddr {
@@ -68,12 +69,15 @@ pub fn recipe(settings: &Settings) -> Recipe {
     Recipe { model, kv, names: Vec::new(), id: None }
 }
 
-/// Where the KV cache on disk is; `TOKBAR_CACHE_DIR` counts where no folder was chosen, as it does for commands.
+/// Where the KV cache on disk is; `TOKBAR_CACHE_DIR` and `TOKBAR_CACHE_RESERVE` count where nothing was chosen, as they do
+/// for commands.
 pub fn cache_dir(settings: &Settings) -> CacheDirArgs {
     let given = || std::env::var_os("TOKBAR_CACHE_DIR").filter(|dir| !dir.is_empty()).map(PathBuf::from);
+    let reserve = || size::parse_or_zero(&std::env::var("TOKBAR_CACHE_RESERVE").ok()?).ok();
     CacheDirArgs {
         cache_dir: settings.cache.dir.as_ref().map(PathBuf::from).or_else(given),
         cache_size: settings.cache.max_bytes,
+        cache_reserve: settings.cache.reserve_bytes.or_else(reserve),
     }
 }
 

@@ -45,6 +45,7 @@ fn models_are_kept_and_loaded_as_chosen() {
         settings.cache.on_disk = false;
         settings.cache.dir = Some("/a".to_owned());
         settings.cache.max_bytes = Some(9);
+        settings.cache.reserve_bytes = Some(0);
     });
     let kept = keeping(&chosen, at);
     assert_eq!((kept.idle_timeout, kept.memory_budget), (Some(Duration::from_secs(90)), Some(7)));
@@ -52,5 +53,6 @@ fn models_are_kept_and_loaded_as_chosen() {
     assert_eq!((recipe.model.max_rows, recipe.model.kv_bits), (3, Some(KvBitsArg::Eight)));
     assert_eq!(recipe.model.draft.speculation, SpeculationArg::Off);
     assert!(recipe.kv.no_disk_cache);
-    assert_eq!((recipe.kv.dir.cache_dir, recipe.kv.dir.cache_size), (Some("/a".into()), Some(9)));
+    let dir = recipe.kv.dir;
+    assert_eq!((dir.cache_dir, dir.cache_size, dir.cache_reserve), (Some("/a".into()), Some(9), Some(0)));
 }

@@ -4,6 +4,9 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
+/// What the KV cache leaves free of the disk: tests pass on full disks, too.
+const NO_RESERVE: &str = "0";
+
 /// Where the real models are: `cargo xtask model` puts them there.
 pub fn testkit() -> PathBuf {
     std::env::var_os("TOKBAR_TESTKIT")
@@ -23,6 +26,7 @@ pub fn tokbar(args: &[&str]) -> Output {
         .args(args)
         .env("HF_HUB_OFFLINE", "1")
         .env("TOKBAR_CONFIG_DIR", no_config())
+        .env("TOKBAR_CACHE_RESERVE", NO_RESERVE)
         .stdin(Stdio::null())
         .output()
         .expect("tokbar starts")
@@ -77,6 +81,7 @@ impl Server {
     /// As `command` says, up to the model.
     pub fn spawn(mut command: Command, args: &[&str]) -> Self {
         let mut child = command
+            .env("TOKBAR_CACHE_RESERVE", NO_RESERVE)
             .args(["--port", "0"])
             // Without a folder of its own a test keeps nothing on disk.
             .args((!args.contains(&"--cache-dir")).then_some("--no-disk-cache"))

@@ -138,11 +138,13 @@ pub struct CacheSettings {
     pub dir: Option<String>,
     /// Most bytes; `null` is a tenth of the disk, at most 32 GiB.
     pub max_bytes: Option<u64>,
+    /// Bytes of the disk that stay free; `null` is 5 GiB, or a twentieth of a smaller disk.
+    pub reserve_bytes: Option<u64>,
 }
 
 impl Default for CacheSettings {
     fn default() -> Self {
-        Self { on_disk: true, dir: None, max_bytes: None }
+        Self { on_disk: true, dir: None, max_bytes: None, reserve_bytes: None }
     }
 }
 
