@@ -25,6 +25,7 @@ test("what waits for the next start is said, and is kept over it: port, origins,
   await page.getByRole("combobox", { name: "KV cache" }).selectOption("8");
   await page.getByRole("combobox", { name: "Drafts" }).selectOption("off");
   await fill(page, "At most", "1.5");
+  await fill(page, "Leave free", "2.5");
   await fill(page, "Folder", `${server.home}/kept`);
   await expect(page.getByRole("status").filter({ hasText: "next start of Tokbar" })).toContainText("Port");
   await expect.poll(async () => (await settingsOf(server)).cache.dir).toBe(`${server.home}/kept`);
@@ -34,7 +35,7 @@ test("what waits for the next start is said, and is kept over it: port, origins,
   const { settings } = await ownServer.server.get<SettingsAnswer>("settings");
   expect(settings.server).toMatchObject({ port: 8765, allowed_origins: ["https://app.example"], calls_per_minute: 5 });
   expect(settings.models).toMatchObject({ idle_timeout_min: 12, memory_budget_bytes: 3e9, max_rows: 3, kv_bits: 8, speculation: "off" });
-  expect(settings.cache).toMatchObject({ dir: `${server.home}/kept`, max_bytes: 1.5e9 });
+  expect(settings.cache).toMatchObject({ dir: `${server.home}/kept`, max_bytes: 1.5e9, reserve_bytes: 2.5e9 });
   await open(page, ownServer.server, "settings");
   await settled(page);
   await expect(page.getByRole("textbox", { name: "Port", exact: true })).toHaveValue("8765");
