@@ -1,8 +1,17 @@
 //! Reads the app's configuration, and makes permissions of its commands: the window's page comes from the server, to which
 //! nothing is allowed by default.
 
-const COMMANDS: &[&str] =
-    &["about", "login_item", "set_login_item", "reveal", "open_menu_bar_settings", "check_for_updates", "quit"];
+const COMMANDS: &[&str] = &[
+    "about",
+    "login_item",
+    "set_login_item",
+    "reveal",
+    "open_menu_bar_settings",
+    "update",
+    "check_for_updates",
+    "install_update",
+    "quit",
+];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     // The bundle has its libraries beside the folder of programs.

@@ -9,7 +9,7 @@ use crate::glue;
 use crate::glue::dock::Dock;
 use crate::glue::login_item::{LoginItem, State as LoginState};
 use crate::shell::Shell;
-use crate::updates::Updates;
+use crate::updates::{Standing, Updates};
 
 /// What the app is, for the window.
 #[derive(Debug, Serialize)]
@@ -57,15 +57,66 @@ pub fn open_menu_bar_settings() -> Result<(), String> {
     glue::open_menu_bar_settings().map_err(|error| tokbar_app::say::cause(&error))
 }
 
-/// Looks for an update, and says what came of it.
+/// What is known of updates, for the window.
+#[derive(Debug, PartialEq, Serialize)]
+pub struct Update {
+    /// In a sentence; nothing before anybody has looked.
+    words: String,
+    /// Whether somebody looks, or fetches what was found.
+    is_looking: bool,
+    /// What can be installed now.
+    ready: Option<Release>,
+}
+
+/// A version that is here and checked.
+#[derive(Debug, PartialEq, Serialize)]
+pub struct Release {
+    version: String,
+    /// What its makers say about it, as plain text.
+    notes: String,
+}
+
+impl Update {
+    /// With the words of a person's language.
+    #[must_use]
+    pub fn of(standing: Standing, words: String) -> Self {
+        let is_looking = standing == Standing::Looking;
+        let words = if standing == Standing::Unknown { String::new() } else { words };
+        let ready = match standing {
+            Standing::Ready { version, notes } => Some(Release { version, notes }),
+            _ => None,
+        };
+        Self { words, is_looking, ready }
+    }
+
+    fn now(app: &AppHandle) -> Self {
+        let standing = app.state::<Updates>().standing();
+        let words = app.state::<Shell>().about_updates(&standing);
+        Self::of(standing, words)
+    }
+}
+
+/// What is known of updates.
 #[tauri::command]
-pub async fn check_for_updates(app: AppHandle) -> String {
+pub fn update(app: AppHandle) -> Update {
+    Update::now(&app)
+}
+
+/// Installs the update that is ready, as soon as the app is idle; the app then starts anew.
+#[tauri::command]
+pub fn install_update(app: AppHandle) {
+    app.state::<Updates>().install();
+}
+
+/// Looks for an update, and tells what came of it.
+#[tauri::command]
+pub async fn check_for_updates(app: AppHandle) -> Update {
     let looked = app.state::<Updates>().look();
     // Whoever drops the order is busy with one before, of which the standing tells.
     if looked.await.is_err() {
         tracing::debug!("one look for updates at a time");
     }
-    app.state::<Shell>().about_updates(&app.state::<Updates>().standing())
+    Update::now(&app)
 }
 
 /// Ends the app.
@@ -73,3 +124,7 @@ pub async fn check_for_updates(app: AppHandle) -> String {
 pub fn quit<R: Runtime>(app: AppHandle<R>) {
     app.exit(0);
 }
+
+#[cfg(test)]
+#[path = "commands_tests.rs"]
+mod tests;

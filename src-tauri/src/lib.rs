@@ -133,7 +133,9 @@ fn try_run(options: &Options) -> Result<ExitCode> {
             commands::set_login_item,
             commands::reveal,
             commands::open_menu_bar_settings,
+            commands::update,
             commands::check_for_updates,
+            commands::install_update,
             commands::quit,
         ])
         .on_menu_event(|app, event| app.state::<Shell>().clicked(app, event.id().as_ref()))

@@ -19,7 +19,7 @@ use crate::{config_dir, environment, say, settings};
 /// Where its key is read from, unless it is in a file.
 const KEY: &str = "TOKBAR_CLOUD_KEY";
 /// Under which name the keychain keeps it.
-const SECRET: &str = "cloud";
+pub const SECRET: &str = "cloud";
 /// A key is short.
 const N_KEY_BYTES_MAX: u64 = 4096;
 /// What Anthropic's servers ask for where a client does not say.

@@ -6,6 +6,8 @@ mod file;
 #[cfg(target_os = "macos")]
 mod mac;
 
+use std::path::PathBuf;
+
 use anyhow::{Result, bail};
 
 /// Longest name of a secret, and longest secret.
@@ -43,7 +45,15 @@ impl Keychain {
         #[cfg(target_os = "macos")]
         return Ok(Self(Box::new(mac::Login)));
         #[cfg(not(target_os = "macos"))]
-        Ok(Self(Box::new(file::SecretsFile::at(crate::config_dir::place()?.join("secrets.json")))))
+        Ok(Self(Box::new(file::SecretsFile::at(Self::place()?.unwrap_or_default()))))
+    }
+
+    /// The file that it is; `None` for the system's own.
+    ///
+    /// # Errors
+    /// When there is no such place.
+    pub fn place() -> Result<Option<PathBuf>> {
+        if cfg!(target_os = "macos") { Ok(None) } else { Ok(Some(crate::config_dir::place()?.join("secrets.json"))) }
     }
 
     /// The secret of that name, if there is one.

@@ -57,6 +57,7 @@ pub fn parts(basis: Basis) -> Parts {
         conversations: Some(Arc::new(conversations::InFile::default())),
         upkeep: Some(Arc::new(upkeep::Keep { cache_dir, ending })),
         cloud: Some(Arc::new(cloud)),
+        cloud_key: Some(Arc::new(preferences::Secret)),
         toolbox,
     }
 }

@@ -46,7 +46,7 @@ pub fn check(settings: &Settings) -> Result<(), ApiError> {
     one_of("app.language", &app.language, &["system", "en", "zh-Hans"])?;
     one_of("app.appearance", &app.appearance, &["system", "light", "dark"])?;
     one_of("app.icon_title", &app.icon_title, &["none", "speed"])?;
-    one_of("cloud.key_from", &cloud.key_from, &["env", "file", "none"])?;
+    one_of("cloud.key_from", &cloud.key_from, &["env", "file", "keychain", "none"])?;
     if !(1..=256).contains(&models.max_rows) {
         return Err(ApiError::invalid(
             "models.max_rows",

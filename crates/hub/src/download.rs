@@ -25,9 +25,9 @@ use std::time::Duration;
 use serde_json::Value;
 
 use self::blob::Partial;
-use self::client::{Endpoint, Span};
+use self::client::Endpoint;
 pub use self::error::DownloadError;
-use self::hub::{Hub, Reply};
+use self::hub::Hub;
 use self::listing::{HubFile, Listing};
 pub use self::pace::Pace;
 use self::pieces::Pieces;
@@ -293,30 +293,10 @@ impl Fetch<'_, '_> {
         if partial.n_bytes() == file.n_bytes {
             return Ok(());
         }
-        let mut body = match self.hub.file(commit, &file.name, Span { start: partial.n_bytes(), end: None })? {
-            Reply::Rest(body) => body,
-            Reply::Whole(body) => {
-                if partial.n_bytes() > 0 {
-                    partial.restart()?;
-                }
-                body
-            }
-            Reply::OutOfRange => {
-                partial.restart()?;
-                return Err(self.hub.client().cut("the server has fewer bytes than it promised".to_owned()));
-            }
-        };
-        let mut chunk = vec![0; N_CHUNK_BYTES];
-        while partial.n_bytes() < file.n_bytes {
-            let n = match body.read(&mut chunk) {
-                Ok(0) => return Err(self.hub.client().cut("the connection ended early".to_owned())),
-                Ok(n) => n,
-                Err(error) => return Err(self.hub.client().failure(ureq::Error::from(error))),
-            };
-            partial.append(&chunk[..n])?;
-            self.report(partial.n_bytes())?;
-        }
-        Ok(())
+        let (n_before, n_bytes) = (self.n_before, self.n_bytes);
+        let progress = &mut *self.progress;
+        let mut told = |n: u64| progress(Progress { n_bytes_done: n_before.saturating_add(n), n_bytes });
+        worker::rest(&Wanted { hub: &self.hub, file, commit, patience: self.patience }, partial, &mut told)
     }
 
     /// Reads a document that is in the store.

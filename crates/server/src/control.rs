@@ -5,6 +5,7 @@
 mod ask;
 mod bench;
 mod clients;
+mod cloud_key;
 mod conversations;
 mod key_ring;
 mod live;
@@ -32,6 +33,7 @@ use crate::{ServerState, Upstream, dialects, web};
 
 pub use bench::{BenchFigure, BenchInfo, BenchRun, BenchState, BenchSuite, Benches, ExportFormat};
 pub use clients::{ClientFile, ClientHow, ClientInfo, ClientPlan, ClientTest, Clients, Snippet};
+pub use cloud_key::{CloudKey, CloudKeyInfo};
 pub use conversations::{
     ChatCall, ChatFigures, ChatMessage, ChatRole, Conversation, ConversationEntry, ConversationList, Conversations,
 };
@@ -80,6 +82,8 @@ pub struct Parts {
     pub upkeep: Part<dyn Upkeep>,
     /// Where long prompts may go.
     pub cloud: Part<dyn Upstream>,
+    /// The key for that.
+    pub cloud_key: Part<dyn CloudKey>,
 }
 
 /// How a program without pages comes by them.
@@ -116,6 +120,7 @@ pub fn routes() -> Router<ServerState> {
         .merge(transfers::routes())
         .merge(settings::routes())
         .merge(key_ring::routes())
+        .merge(cloud_key::routes())
         .merge(logs::routes())
         .merge(clients::routes())
         .merge(conversations::routes())

@@ -58,7 +58,7 @@ const SUBCOMMANDS: &[Subcommand] = &[
     Subcommand { name: "mac-acceptance", arguments: "APP", about: "ask a Mac about an installed app, and print a report", run: mac_acceptance::run },
     Subcommand { name: "model", arguments: "[NAME...]", about: "bring small real models into .testkit: gemma3, smollm2", run: model::run },
     Subcommand { name: "run", arguments: "[MODEL [OPTION...]]", about: "build for release and serve a model; SmolLM2 without MODEL", run: run::run },
-    Subcommand { name: "screenshots", arguments: "", about: "pictures of every panel of the UI, light and dark, in ui/shots", run: ui::screenshots },
+    Subcommand { name: "screenshots", arguments: "[--readme]", about: "pictures of every panel of the UI, light and dark, in ui/shots; or the README's", run: ui::screenshots },
     Subcommand { name: "setup", arguments: "", about: "prepare this machine and checkout: packages, MLX, bindings", run: setup::run },
     Subcommand { name: "test", arguments: "[--all]", about: "run every check and test; --all makes the long ones long", run: test::run },
     Subcommand { name: "tidy", arguments: "", about: "check the rules that hold the architecture together", run: tidy::run },

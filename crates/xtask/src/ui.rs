@@ -10,8 +10,9 @@ use std::process::Command;
 use anyhow::{Context, bail};
 use serde_json::Value;
 
+use crate::repo::Profile;
 use crate::stages::Stages;
-use crate::{files, packages, repo, shell};
+use crate::{files, model, packages, repo, setup, shell};
 
 /// What the pages are made of, from the root of the checkout.
 const INPUTS: &[&str] = &[
@@ -41,23 +42,46 @@ pub fn run(arguments: &[String]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Pictures of every panel, light and dark, in a folder that Git ignores.
+/// Pictures of every panel, light and dark, in a folder that Git ignores; with `--readme`, the README's, of the real program.
 pub fn screenshots(arguments: &[String]) -> anyhow::Result<()> {
-    if !arguments.is_empty() {
-        bail!("`screenshots` takes no arguments");
-    }
     let stages = Stages::new("screenshots");
-    ensure(&stages)?;
-    let browser = browser(&stages)?;
-    let shots = repo::root()?.join("ui/shots");
-    files::empty_dir(&shots)?;
-    stages.run("pictures", || {
-        let mut playwright = npx(&["playwright", "test", "--config", "playwright.shots.config.ts"])?;
-        shell::show(playwright.env("TOKBAR_CHROMIUM", browser).env("TOKBAR_SHOTS", &shots))
-    })?;
+    let shots = match arguments {
+        [] => {
+            ensure(&stages)?;
+            let shots = repo::root()?.join("ui/shots");
+            files::empty_dir(&shots)?;
+            pictures("playwright.shots.config.ts", &shots, &[], &stages)?;
+            shots
+        }
+        [readme] if readme == "--readme" => {
+            setup::ensure()?;
+            ensure(&stages)?;
+            let tokbar = stages.run("building tokbar", || repo::build_tokbar(Profile::Dev))?;
+            model::bring(&model::SMOLLM2, &tokbar, &stages)?;
+            let (shots, small) = (repo::root()?.join("docs/images"), repo::testkit()?.join(model::SMOLLM2.folder));
+            pictures(
+                "playwright.readme.config.ts",
+                &shots,
+                &[("TOKBAR_BIN", &tokbar), ("TOKBAR_MODEL", &small)],
+                &stages,
+            )?;
+            shots
+        }
+        _ => bail!("`screenshots` takes no arguments but --readme"),
+    };
     stages.finish();
     println!("{}", shots.display());
     Ok(())
+}
+
+/// Has a browser write pictures into the folder `to`.
+fn pictures(config: &str, to: &Path, env: &[(&str, &PathBuf)], stages: &Stages) -> anyhow::Result<()> {
+    let browser = browser(stages)?;
+    stages.run("pictures", || {
+        let mut playwright = npx(&["playwright", "test", "--config", config])?;
+        playwright.envs(env.iter().copied()).env("TOKBAR_CHROMIUM", browser).env("TOKBAR_SHOTS", to);
+        shell::show(&mut playwright)
+    })
 }
 
 /// Makes sure that `ui/dist` is what the sources say.

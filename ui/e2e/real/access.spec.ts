@@ -1,4 +1,5 @@
 import { expect, open, seriousFaults, settled, test } from "./fixtures";
+import { MODEL } from "./server";
 
 test("the token leaves the address bar and stays out of the page", async ({ page, loaded }) => {
   await page.goto(loaded.link);
@@ -78,4 +79,15 @@ test("a wrong value is refused at its field, in the server's words", async ({ pa
   await port.press("Enter");
   await expect(page.getByRole("alert").first()).toBeVisible();
   await expect(port).toHaveAttribute("aria-invalid", "true");
+});
+
+test("rows of the menu open their client and their model", async ({ page, loaded }) => {
+  await open(page, loaded, "connect/codex");
+  const dialog = page.getByRole("dialog", { name: "Connect Codex" });
+  await expect(dialog).toContainText("config.toml");
+  await page.keyboard.press("Escape");
+  await expect(dialog).toHaveCount(0);
+  expect(new URL(page.url()).hash).toBe("#/connect");
+  await page.goto(`${loaded.origin}/#/models/${encodeURIComponent(MODEL)}`);
+  await expect(page.getByRole("heading", { name: "Detected" })).toBeVisible();
 });

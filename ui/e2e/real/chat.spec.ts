@@ -1,6 +1,8 @@
 import type { Page } from "@playwright/test";
 
+import type { Conversation, ConversationList } from "../../src/lib/control";
 import { expect, open, seriousFaults, settled, steadily, test } from "./fixtures";
+import type { Server } from "./server";
 
 async function ask(page: Page, text: string): Promise<void> {
   const message = page.getByRole("textbox", { name: "Message" });
@@ -8,9 +10,15 @@ async function ask(page: Page, text: string): Promise<void> {
   await message.press("Enter");
 }
 
+async function forgetAll(server: Server): Promise<void> {
+  const { conversations } = await server.get<ConversationList>("conversations");
+  for (const { id } of conversations) await server.delete(`conversations/${id}`);
+}
+
 const done = (page: Page) => expect(page.getByRole("button", { name: "Answer again" })).toBeVisible();
 
 test("stop, answer again, edit, search, reload, export and delete", async ({ page, loaded }) => {
+  await forgetAll(loaded);
   await open(page, loaded, "chat");
   await settled(page);
   await steadily(page);
@@ -88,6 +96,35 @@ test("what a model writes runs nothing and fetches nothing", async ({ page, load
   expect(await page.evaluate(() => Reflect.get(window, "pwned"))).toBeUndefined();
   await expect(answer.locator("img, script, style, svg[onload]")).toHaveCount(0);
   expect(outside).toEqual([]);
+  expect(faults).toEqual([]);
+  // What the browser held before has moved to Tokbar's own database.
+  await expect.poll(async () => (await loaded.get<Conversation>("conversations/bad")).updated_ms).toBe(1);
+});
+
+test("a chat is there at another address, and one that could not be kept is not lost", async ({ page, loaded, faults }) => {
+  await forgetAll(loaded);
+  await open(page, loaded, "chat");
+  await settled(page);
+  await steadily(page);
+  await page.route("**/control/v1/conversations/*", (route) => (route.request().method() === "PUT" ? route.abort() : route.continue()));
+  await ask(page, "Say hello in one word.");
+  await done(page);
+  const notice = page.getByRole("status").filter({ hasText: "Not kept yet." });
+  await expect(notice).toContainText("Tokbar does not answer");
+  expect(await seriousFaults(page)).toEqual([]);
+  await page.reload();
+  await expect(page.getByRole("article")).toHaveCount(2);
+  await expect(notice).toBeVisible();
+  await page.unroute("**/control/v1/conversations/*");
+  await notice.getByRole("button", { name: "Try again" }).click();
+  await expect(notice).toHaveCount(0);
+
+  const other = loaded.link.replace(/127\.0\.0\.1|localhost/, (host) => (host === "localhost" ? "127.0.0.1" : "localhost"));
+  await page.goto(other);
+  await page.evaluate(() => localStorage.setItem("tokbar.welcomed", "1"));
+  await page.goto(`${new URL(other).origin}/#/chat`);
+  await page.getByRole("listitem").filter({ hasText: "Say hello" }).getByRole("button").first().click();
+  await expect(page.getByRole("article")).toHaveCount(2);
   expect(faults).toEqual([]);
 });
 

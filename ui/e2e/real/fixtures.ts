@@ -3,7 +3,14 @@
 import AxeBuilder from "@axe-core/playwright";
 import { test as base, expect, type Page } from "@playwright/test";
 
+import { Hub } from "./hub";
 import { MODEL, Server } from "./server";
+
+/** A server whose Hub is on this machine. */
+interface Shop {
+  server: Server;
+  hub: Hub;
+}
 
 interface Workers {
   /** Nothing on disk. */
@@ -12,9 +19,19 @@ interface Workers {
   stocked: Server;
   /** The same with the model loaded. */
   loaded: Server;
+  /** Nothing on disk, but a Hub. */
+  shopping: Shop;
 }
 
-export const test = base.extend<{ faults: string[] }, Workers>({
+interface Tests {
+  faults: string[];
+  /** The same, new and of its own. */
+  newcomer: Shop;
+  /** A server of its own with a model on disk; a test may put another in its place. */
+  ownServer: { server: Server };
+}
+
+export const test = base.extend<Tests, Workers>({
   empty: [async ({}, use) => serve("none", use), { scope: "worker" }],
   stocked: [async ({}, use) => serve("one", use), { scope: "worker" }],
   loaded: [
@@ -25,6 +42,13 @@ export const test = base.extend<{ faults: string[] }, Workers>({
       }),
     { scope: "worker", timeout: 120_000 },
   ],
+  shopping: [async ({}, use) => shop(use), { scope: "worker" }],
+  newcomer: async ({}, use) => shop(use),
+  ownServer: async ({}, use) => {
+    const own = { server: await Server.start("one") };
+    await use(own);
+    await own.server.stop();
+  },
   /** Errors of the page's scripts, and what its policy forbade. */
   faults: [
     async ({ page }, use) => {
@@ -47,6 +71,14 @@ async function serve(models: "none" | "one", use: (server: Server) => Promise<vo
   const server = await Server.start(models);
   await use(server);
   await server.stop();
+}
+
+async function shop(use: (shop: Shop) => Promise<void>): Promise<void> {
+  const hub = await Hub.start(process.env["TOKBAR_MODEL"] ?? "");
+  const server = await Server.start("none", { hub: hub.endpoint });
+  await use({ server, hub });
+  await server.stop();
+  await hub.stop();
 }
 
 /** Opens a panel as somebody who has seen the welcome. */

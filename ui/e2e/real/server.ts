@@ -13,21 +13,30 @@ function given(name: string): string {
 }
 
 /** The model that stands in the Hub's cache. */
-export const MODEL = `tests/${basename(process.env["TOKBAR_MODEL"] ?? "model")}`;
+export const MODEL = `${process.env["TOKBAR_MODEL_OWNER"] ?? "tests"}/${basename(process.env["TOKBAR_MODEL"] ?? "model")}`;
 const COMMIT = "0123456789abcdef0123456789abcdef01234567";
+
+export interface Options {
+  /** Where the Hub is; without one nothing outside is asked. */
+  hub?: string;
+}
 
 export class Server {
   private constructor(
     private readonly child: ChildProcess,
-    private readonly home: string,
+    readonly home: string,
     readonly origin: string,
     readonly token: string,
   ) {}
 
   /** Serves no model; `models` says whether there is one on disk. */
-  static async start(models: "none" | "one"): Promise<Server> {
+  static async start(models: "none" | "one", options: Options = {}): Promise<Server> {
     const home = mkdtempSync(join(tmpdir(), "tokbar-ui-"));
     if (models === "one") stock(given("TOKBAR_MODEL"), join(home, "hf/hub", `models--${MODEL.replace("/", "--")}`));
+    return Server.open(home, options);
+  }
+
+  private static async open(home: string, { hub = "http://127.0.0.1:9" }: Options): Promise<Server> {
     const child = spawn(given("TOKBAR_BIN"), ["serve", "--port", "0"], {
       cwd: home,
       env: {
@@ -38,8 +47,7 @@ export class Server {
         XDG_CACHE_HOME: join(home, "cache"),
         HF_HOME: join(home, "hf"),
         TOKBAR_LOG: "error",
-        // Nothing outside is asked.
-        HF_ENDPOINT: "http://127.0.0.1:9",
+        HF_ENDPOINT: hub,
       },
       stdio: ["ignore", "pipe", "inherit"],
     });
@@ -47,14 +55,20 @@ export class Server {
     return new Server(child, home, page.origin, new URLSearchParams(page.hash.slice(1)).get("token") ?? "");
   }
 
+  /** Ends it and starts another with the same home. */
+  async again(options: Options = {}): Promise<Server> {
+    await this.end();
+    return Server.open(this.home, options);
+  }
+
   /** The address that a person opens. */
   get link(): string {
     return `${this.origin}/#token=${this.token}`;
   }
 
-  async post(path: string, body: unknown): Promise<unknown> {
+  async post(path: string, body: unknown, method: "POST" | "PATCH" = "POST"): Promise<unknown> {
     const response = await fetch(`${this.origin}/control/v1/${path}`, {
-      method: "POST",
+      method,
       headers: { authorization: `Bearer ${this.token}`, "content-type": "application/json" },
       body: JSON.stringify(body),
     });
@@ -64,13 +78,26 @@ export class Server {
 
   async get<T>(path: string): Promise<T> {
     const response = await fetch(`${this.origin}/control/v1/${path}`, { headers: { authorization: `Bearer ${this.token}` } });
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
     return (await response.json()) as T;
   }
 
-  async stop(): Promise<void> {
-    const ended = new Promise((resolve) => this.child.once("exit", resolve));
+  async delete(path: string): Promise<void> {
+    const headers = { authorization: `Bearer ${this.token}` };
+    const response = await fetch(`${this.origin}/control/v1/${path}`, { method: "DELETE", headers });
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+  }
+
+  /** The exit status, once it has been asked to end and has. */
+  async end(): Promise<number | null> {
+    if (this.child.exitCode !== null) return this.child.exitCode;
+    const ended = new Promise<number | null>((resolve) => this.child.once("exit", resolve));
     this.child.kill("SIGTERM");
-    await ended;
+    return ended;
+  }
+
+  async stop(): Promise<void> {
+    await this.end();
     rmSync(this.home, { recursive: true, force: true });
   }
 }

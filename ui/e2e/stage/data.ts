@@ -18,8 +18,11 @@ import type {
   Settings,
   Shelf,
   Status,
+  ToolCensus,
   Transfer,
+  WaitingCall,
 } from "../../src/lib/control";
+import type { Update } from "../../src/shell/desktop";
 
 const GB = 1e9;
 export const NOW = "2026-12-02T14:03:00Z";
@@ -69,7 +72,7 @@ export const minute: Live[] = Array.from({ length: 60 }, (_, idx) => {
   const at = idx / 3;
   const [low, high] = [SPEEDS[Math.floor(at)] ?? 108, SPEEDS[Math.ceil(at)] ?? 108];
   const decode_tps = idx === 59 ? 108 : low + (high - low) * (at % 1);
-  return { ...live, at: new Date(Date.parse(NOW) - (59 - idx) * 1000).toISOString(), speed: { ...live.speed, decode_tps } };
+  return { ...live, at: new Date(Date.parse(NOW) - (59 - idx) * 1000).toISOString(), speed: { ...live.speed, decode_tps, itl_p50_ms: 9 + (100 - decode_tps) / 40 } };
 });
 
 function fit(verdict: Fit["verdict"], need: number, n_context: number, n_context_max: number | null): Fit {
@@ -96,7 +99,7 @@ export const models: Model[] = [
   model(QWEN, "Qwen3.5 9B", { disk: here("~/.cache/huggingface/hub/models--mlx-community--Qwen3.5-9B-4bit", 5.1), resident: ready, fit: fit("fits", 7.9, 32768, 131072), size_bytes: 5.1 * GB }),
   model("mlx-community/SmolLM2-135M-Instruct", "SmolLM2 135M", { disk: here("~/.cache/huggingface/hub/models--SmolLM2", 0.098), fit: fit("fits", 0.4, 8192, 8192), quantization: "Q4", capabilities: ["chat"], size_bytes: 98e6 }),
   model(GPT, "GPT-OSS 20B", { transfer: download, fit: fit("fits", 13.9, 16384, 65536), quantization: "mxfp4", size_bytes: 12.1 * GB }),
-  model("someone/odd-model", "Odd 7B", { disk: { ...here("~/models/odd", 4.1), state: "broken", reason: "model-00002-of-00003.safetensors is missing: download it again" }, fit: null, size_bytes: 4.1 * GB, is_known: false }),
+  model("someone/odd-model", "Odd 7B", { disk: { ...here("~/models/odd", 4.1), state: "partial", reason: "model-00002-of-00003.safetensors is not there. Download it again." }, fit: null, size_bytes: 4.1 * GB, is_known: false }),
   model("mlx-community/Qwen3.5-27B-4bit", "Qwen3.5 27B", { fit: fit("tight", 17.4, 32768, 12288), size_bytes: 15.3 * GB }),
   model("mlx-community/Qwen3.5-35B-A3B-8bit", "Qwen3.5 35B-A3B", { fit: fit("too_big", 39, 32768, null), quantization: "8-bit", size_bytes: 37 * GB }),
   model("mlx-community/Devstral-Small-2-24B-4bit", "Devstral Small 2 24B", { fit: fit("fits", 15.2, 16384, 16384), capabilities: ["chat", "tools", "code"], size_bytes: 13.4 * GB }),
@@ -137,8 +140,8 @@ export const settings: Settings = {
   cache: { on_disk: true, dir: null, max_bytes: 20 * GB, reserve_bytes: null },
   app: { language: "system", appearance: "system", icon_title: "none", shows_dock: false, checks_updates: true, login_item: false },
   power: { stay_awake: true },
-  cloud: { is_on: false, dialect: "openai", base_url: null, model: null, threshold_tokens: 16000, key_from: "env" },
-  mcp: { config: null, allow: [] },
+  cloud: { is_on: true, dialect: "openai", base_url: "https://api.example.com/v1", model: "large", threshold_tokens: 16000, key_from: "keychain" },
+  mcp: { config: "/opt/mcp.json", allow: ["files__read"] },
 };
 
 export const keys: KeyInfo[] = [
@@ -153,6 +156,18 @@ export const places: PlaceInfo[] = [
 ];
 
 export const disk: DiskCache = { dir: "~/Library/Caches/Tokbar", n_bytes: 3.2 * GB, n_bytes_max: 20 * GB, models: [{ label: QWEN, n_bytes: 3.2 * GB }] };
+
+export const tools: ToolCensus = {
+  sources: [{ name: "files", tools: ["read", "search", "write"], trouble: null }, { name: "web", tools: null, trouble: null }],
+  waiting: [],
+};
+
+export const question: WaitingCall = { id: 1, tool: "files__write", arguments: { path: "notes/release.md", text: "Ship on Friday." } };
+
+export const update: Update = {
+  words: "", is_looking: false,
+  ready: { version: "0.2.0", notes: "Prompts that begin alike are shared between models.\nDownloads go on after the Mac has slept.\nLess memory while a model loads." },
+};
 
 export const findings: Finding[] = [
   { title: "Metal", state: "good", detail: "Apple M3 Pro, 18 GPU cores, 24 GB of unified memory", fix: null },

@@ -1,6 +1,5 @@
 import { test } from "@playwright/test";
 
-import { conversations } from "./conversation";
 import { stage } from "./stage";
 
 const FOLDER = process.env["TOKBAR_SHOTS"] ?? "shots";
@@ -14,8 +13,12 @@ const PICTURES = {
   "connect-plan": "connect",
   bench: "bench",
   logs: "logs",
+  "now-tool": "now",
   settings: "settings",
+  "settings-middle": "settings",
+  "settings-end": "settings",
   about: "about",
+  "about-update": "about",
   welcome: "now",
   "welcome-model": "now",
 };
@@ -23,16 +26,19 @@ const LOOKS = [
   { name: "light", scheme: "light", language: "en" },
   { name: "dark", scheme: "dark", language: "en" },
   { name: "zh", scheme: "light", language: "zh-Hans" },
+  // A window of the usual size at 200 % has half the pixels.
+  { name: "200", scheme: "light", language: "en", viewport: { width: 460, height: 300 } },
 ] as const;
 
 for (const look of LOOKS) {
   for (const [name, address] of Object.entries(PICTURES)) {
     test(`${name} ${look.name}`, async ({ page }) => {
       const isNew = name.startsWith("welcome");
-      await stage(page, { language: look.language, isNew });
+      await stage(page, { language: look.language, isNew, isAsked: name === "now-tool", isApp: name === "about-update" });
+      if ("viewport" in look) await page.setViewportSize(look.viewport);
       await page.emulateMedia({ colorScheme: look.scheme, reducedMotion: "reduce" });
       await page.goto("/#token=stage");
-      await page.evaluate(keep, { conversations, isNew });
+      await page.evaluate((seen) => (seen ? localStorage.setItem("tokbar.welcomed", "1") : localStorage.removeItem("tokbar.welcomed")), !isNew);
       await page.goto(`/#/${address}`);
       await page.reload();
       await page.locator("h1").first().waitFor();
@@ -40,21 +46,10 @@ for (const look of LOOKS) {
       if (name === "welcome-model") await page.locator("main button").first().click();
       // What is fetched is there once nothing is busy.
       await page.waitForFunction(() => document.querySelector("[aria-busy=true]") === null);
+      const part = { "settings-middle": 0.5, "settings-end": 1 }[name];
+      if (part !== undefined) await page.locator("main").evaluate((main, part) => main.scrollTo(0, part * (main.scrollHeight - main.clientHeight)), part);
+      if (name === "now-tool") await page.locator("main section pre").waitFor();
       await page.screenshot({ path: `${FOLDER}/${name}-${look.name}.png`, animations: "disabled" });
     });
   }
-}
-
-async function keep(given: { conversations: { id: string }[]; isNew: boolean }): Promise<void> {
-  if (given.isNew) localStorage.removeItem("tokbar.welcomed");
-  else localStorage.setItem("tokbar.welcomed", "1");
-  const database = await new Promise<IDBDatabase>((resolve) => {
-    const request = indexedDB.open("tokbar", 1);
-    request.onupgradeneeded = () => request.result.createObjectStore("conversations", { keyPath: "id" });
-    request.onsuccess = () => resolve(request.result);
-  });
-  const transaction = database.transaction("conversations", "readwrite");
-  for (const one of given.conversations) transaction.objectStore("conversations").put(one);
-  await new Promise((resolve) => (transaction.oncomplete = resolve));
-  database.close();
 }

@@ -52,16 +52,19 @@ export class Client {
     return this.json<T>("PATCH", path, body, options);
   }
 
+  put<T>(path: string, body: unknown): Promise<T> {
+    return this.json<T>("PUT", path, body, {});
+  }
+
+  delete<T>(path: string): Promise<T> {
+    return this.json<T>("DELETE", path, undefined, {});
+  }
+
   async text(path: string, query: Query = {}): Promise<string> {
     return (await this.call("GET", path + search(query), undefined, {})).text();
   }
 
-  /** Events of a stream until it ends or `signal` says so. */
-  async *stream(path: string, query: Query, options: CallOptions = {}): AsyncGenerator<ServerEvent> {
-    yield* await this.open(path, query, options);
-  }
-
-  /** As `stream`, for those who want to know when it is there. */
+  /** Once the server answers: events of a stream until it ends or `signal` says so. */
   async open(path: string, query: Query, options: CallOptions = {}): Promise<AsyncGenerator<ServerEvent>> {
     return this.read(await this.call("GET", path + search(query), undefined, options));
   }

@@ -6,6 +6,9 @@ import type {
   ClientInfo,
   ClientPlan,
   ClientTest,
+  CloudKeyInfo,
+  Conversation,
+  ConversationList,
   DiskCache,
   Done,
   Finding,
@@ -21,7 +24,9 @@ import type {
   SettingsAnswer,
   Shelf,
   Status,
+  ToolCensus,
   Transfer,
+  Word,
 } from "../lib/control";
 import type { Client } from "./client";
 import type { ServerEvent } from "./sse";
@@ -30,18 +35,22 @@ const V1 = "/control/v1";
 
 export type TransferDeed = "pause" | "resume" | "cancel" | "clear";
 
+async function* lines(events: AsyncIterable<ServerEvent>): AsyncGenerator<LogLine> {
+  for await (const { event, data } of events) if (event === "line") yield JSON.parse(data) as LogLine;
+}
+
 export class Control {
   constructor(readonly client: Client) {}
 
   status = () => this.client.get<Status>(`${V1}/status`);
 
   async *live(everyMs: number, signal: AbortSignal): AsyncGenerator<Live> {
-    for await (const { event, data } of this.client.stream(`${V1}/live`, { every_ms: everyMs }, { signal })) {
+    for await (const { event, data } of await this.client.open(`${V1}/live`, { every_ms: everyMs }, { signal })) {
       if (event === "frame") yield JSON.parse(data) as Live;
     }
   }
 
-  /** Resolves once the log is there, which may be empty; its lines come as they are written. */
+  /** Once the server answers. */
   async logs(level: LogLine["level"], tail: number, signal: AbortSignal): Promise<AsyncGenerator<LogLine>> {
     return lines(await this.client.open(`${V1}/logs`, { level, tail, follow: true }, { signal }));
   }
@@ -78,6 +87,18 @@ export class Control {
     this.client.post<{ name: string; secret: string }>(`${V1}/keys`, { name, scope });
   removeKey = (name: string) => this.client.post<{ keys: KeyInfo[] }>(`${V1}/keys/remove`, { name });
 
+  cloudKey = () => this.client.get<CloudKeyInfo>(`${V1}/cloud/key`);
+  keepCloudKey = (key: string) => this.client.post<CloudKeyInfo>(`${V1}/cloud/key`, { key });
+  forgetCloudKey = () => this.client.post<CloudKeyInfo>(`${V1}/cloud/key/remove`, {});
+
+  tools = () => this.client.get<ToolCensus>(`${V1}/tools`);
+  decide = (id: number, word: Word) => this.client.post<Done>(`${V1}/tools/decide`, { id, word });
+
+  conversations = (q: string) => this.client.get<ConversationList>(`${V1}/conversations`, { q });
+  conversation = (id: string) => this.client.get<Conversation>(`${V1}/conversations/${id}`);
+  keep = (one: Conversation) => this.client.put<Done>(`${V1}/conversations/${one.id}`, one);
+  forget = (id: string) => this.client.delete<Done>(`${V1}/conversations/${id}`);
+
   clients = () => this.client.get<{ clients: ClientInfo[] }>(`${V1}/clients`);
   clientPlan = (client: string, model: string | null) =>
     this.client.get<ClientPlan>(`${V1}/clients/one`, { client, model });
@@ -94,10 +115,4 @@ export class Control {
   diskCache = () => this.client.get<DiskCache>(`${V1}/cache`);
   clearDiskCache = () => this.client.post<DiskCache>(`${V1}/cache/clear`, {});
   doctor = () => this.client.get<{ findings: Finding[] }>(`${V1}/doctor`);
-}
-
-async function* lines(events: AsyncGenerator<ServerEvent>): AsyncGenerator<LogLine> {
-  for await (const { event, data } of events) {
-    if (event === "line") yield JSON.parse(data) as LogLine;
-  }
 }

@@ -259,6 +259,20 @@ export interface ClientTest {
 /** What a server in the cloud speaks. */
 export type CloudDialect = "openai" | "anthropic";
 
+/** A key to keep. */
+export interface CloudKeyBody {
+  /** The key. */
+  key: string;
+}
+
+/** Whether there is a key, without the key. */
+export interface CloudKeyInfo {
+  /** Whether there is one. */
+  is_kept: boolean;
+  /** The file that it is kept in; `null` is the system's keychain. */
+  path: string | null;
+}
+
 /** Where long prompts may go. */
 export interface CloudSettings {
   /** Whether any do. */
@@ -1228,6 +1242,9 @@ export interface Routes {
   "GET /control/v1/keys": { query: null; body: null; answer: KeyList };
   "POST /control/v1/keys": { query: null; body: KeyBody; answer: NewKey };
   "POST /control/v1/keys/remove": { query: null; body: KeyNameBody; answer: KeyList };
+  "GET /control/v1/cloud/key": { query: null; body: null; answer: CloudKeyInfo };
+  "POST /control/v1/cloud/key": { query: null; body: CloudKeyBody; answer: CloudKeyInfo };
+  "POST /control/v1/cloud/key/remove": { query: null; body: Nothing; answer: CloudKeyInfo };
   "GET /control/v1/logs": { query: { level?: LogLevel; tail?: number; follow?: boolean }; body: null; answer: LogLine };
   "GET /control/v1/clients": { query: null; body: null; answer: ClientList };
   "GET /control/v1/clients/one": { query: { client: string; model?: string }; body: null; answer: ClientPlan };

@@ -7,6 +7,8 @@ import type { Level, Live } from "../lib/control";
 export interface Point {
   at: number;
   decodeTps: number;
+  /** Median gap between tokens; 0 while none come. */
+  itlMs: number;
   level: Level;
 }
 
@@ -68,7 +70,7 @@ export class Feed {
   #take(frame: Live): void {
     this.failure = null;
     this.frame = frame;
-    const point = { at: Date.parse(frame.at), decodeTps: frame.speed.decode_tps, level: frame.memory.pressure };
+    const point = { at: Date.parse(frame.at), decodeTps: frame.speed.decode_tps, itlMs: frame.speed.itl_p50_ms ?? 0, level: frame.memory.pressure };
     this.points = [...this.points.slice(1 - N_POINTS), point];
   }
 }

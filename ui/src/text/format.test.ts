@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 
-import { bytes, context, count, duration, figure, percent, seconds, tenths } from "./format";
+import { bytes, context, count, duration, figure, percent, rate, seconds, tenths } from "./format";
 import { locale } from "./locale.svelte";
 
 afterEach(() => locale.choose(null));
@@ -17,6 +17,9 @@ test.each([
   [count(18802), "18,802"],
   [figure(108.4), "108"],
   [figure(36.24), "36.2"],
+  [rate(108.4), "108"],
+  [rate(23.1), "23"],
+  [rate(9.5), "9.5"],
   [figure(0.14), "0.14"],
   [figure(-0), "0"],
   [tenths(2.6), "2.6"],

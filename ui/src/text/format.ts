@@ -25,6 +25,11 @@ export function figure(value: number): string {
   return number(value, { maximumFractionDigits: digits, minimumFractionDigits: value > 0 && value < 10 ? digits : 0 });
 }
 
+/** Tokens per second, as steady as their digits: 108, 23, 9.5. */
+export function rate(value: number): string {
+  return value >= 20 ? count(value) : tenths(value);
+}
+
 /** 2.6. */
 export function tenths(value: number): string {
   return number(value, { maximumFractionDigits: 1, minimumFractionDigits: 1 });

@@ -1,11 +1,13 @@
-//! Settings and API keys over the control API.
+//! Settings, API keys and the key of the cloud over the control API.
 
 use std::sync::{Mutex, PoisonError};
 
-use tokbar_server::control::{KeyInfo, KeyRing, NewKey, Preferences, Settings, SettingsAnswer};
+use tokbar_server::control::{CloudKey, CloudKeyInfo, KeyInfo, KeyRing, NewKey, Preferences, Settings, SettingsAnswer};
 use tokbar_server::{ApiError, KeyScope, Keys};
 
 use super::refusal;
+use crate::cloud::SECRET;
+use crate::keychain::Keychain;
 use crate::{key_file, settings};
 
 /// Settings in this user's file; one writer at a time.
@@ -76,5 +78,25 @@ impl KeyRing for Ring {
         let absent = |error: anyhow::Error| ApiError::wish(tokbar_server::Problem::Missing, format!("{error:#}"));
         key_file::remove(&path, name).map_err(absent)?;
         self.all()
+    }
+}
+
+/// The key of the cloud among this user's secrets.
+pub struct Secret;
+
+impl CloudKey for Secret {
+    fn look(&self) -> Result<CloudKeyInfo, ApiError> {
+        let kept = Keychain::of_user().and_then(|keychain| keychain.get(SECRET)).map_err(refusal::machine)?;
+        let path = Keychain::place().map_err(refusal::machine)?;
+        Ok(CloudKeyInfo { is_kept: kept.is_some(), path: path.map(|path| path.display().to_string()) })
+    }
+
+    fn keep(&self, key: &str) -> Result<(), ApiError> {
+        let refused = |error: anyhow::Error| ApiError::invalid("key", format!("cannot be kept: {error:#}"));
+        Keychain::of_user().and_then(|keychain| keychain.set(SECRET, key.trim())).map_err(refused)
+    }
+
+    fn forget(&self) -> Result<(), ApiError> {
+        Keychain::of_user().and_then(|keychain| keychain.remove(SECRET)).map_err(refusal::machine)
     }
 }

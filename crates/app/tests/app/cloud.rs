@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::http::raw;
+use crate::http::{manage, raw};
 use crate::testbed::Server;
 use crate::tiny::tiny_model;
 
@@ -140,8 +140,19 @@ fn the_key_is_read_from_where_the_settings_say() {
     here("keychain");
     assert!(!routed("b"), "there is no key yet");
     let secrets = one.path().join("secrets.json");
-    std::fs::write(&secrets, json!({ "cloud": "sky-key" }).to_string()).expect("a file");
+    let told = |path: &str, body: Value| {
+        let (status, answer) = manage(&server, "POST", path, &body);
+        (status, answer.to_string())
+    };
+    let refused = told("/cloud/key", json!({ "key": "sky key" }));
+    assert!(refused.0 == 400 && refused.1.contains("no spaces"), "{refused:?}");
+    let (status, told_of_it) = told("/cloud/key", json!({ "key": "sky-key" }));
+    assert!(status == 200 && told_of_it.contains("secrets.json") && !told_of_it.contains("sky-key"), "{told_of_it}");
+    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&secrets).expect("a file").permissions());
+    assert_eq!(mode & 0o077, 0, "{mode:o}");
     assert!(routed("c"));
+    assert_eq!(told("/cloud/key/remove", json!({})).0, 200);
+    assert!(!routed("f"), "it was forgotten");
     here("file");
     let file = one.path().join("cloud.key");
     std::fs::write(&file, "sky-key\n").expect("a file");

@@ -80,6 +80,11 @@ impl Client {
         body.map_err(|error| self.failure(error))
     }
 
+    /// Ends all connections at once, silent ones too, for good: what is asked from here on fails.
+    pub fn hang_up(&self) {
+        self.agent.clone().shutdown();
+    }
+
     /// A connection that brought less than promised.
     pub fn cut(&self, problem: String) -> DownloadError {
         DownloadError::Network { endpoint: self.endpoint.clone(), problem }

@@ -1,4 +1,5 @@
-//! The connections of one large file: each takes piece after piece, until all are there or one says why not.
+//! The connections of one file: several of a large one, each of which takes piece after piece, until all are there or one says
+//! why not; or one that brings what is left. Whoever breaks off waits for no server.
 //!
 //! The only place here that starts threads; they end with the call.
 
@@ -9,6 +10,7 @@ use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
+use super::blob::Partial;
 use super::client::Span;
 use super::error::DownloadError;
 use super::hub::{Hub, Reply};
@@ -67,6 +69,7 @@ pub fn fill(
         loop {
             if told(pieces.n_bytes()).is_break() && outcome.is_ok() {
                 is_over.store(true, Ordering::Release);
+                wanted.hub.client().hang_up();
                 outcome = Err(DownloadError::Cancelled);
             }
             match receiver.recv_timeout(LOOK) {
@@ -108,6 +111,8 @@ fn bring(wanted: &Wanted<'_>, claim: &mut Claim<'_>, is_over: &AtomicBool) -> Re
         let n_before = claim.at();
         match stream(wanted, claim, is_over) {
             Ok(()) => {}
+            // Whatever a connection says that was hung up.
+            Err(_) if is_over.load(Ordering::Acquire) => break,
             Err(Ended::Failed(error)) => {
                 if claim.at() >= n_before.saturating_add(N_PROGRESS_BYTES) {
                     tries.n_failed = 0;
@@ -137,6 +142,68 @@ fn stream(wanted: &Wanted<'_>, claim: &mut Claim<'_>, is_over: &AtomicBool) -> R
             Ok(0) => return Err(hub.client().cut("the connection ended early".to_owned()).into()),
             Ok(n) => claim.write(&chunk[..n])?,
             Err(error) => return Err(hub.client().failure(ureq::Error::from(error)).into()),
+        }
+    }
+    Ok(())
+}
+
+/// Takes what one connection gives of the bytes that `partial` lacks. `told` hears of every part, and may break off, also while
+/// nothing comes.
+///
+/// # Errors
+/// When less came than is lacking; what has come stays.
+pub fn rest(
+    wanted: &Wanted<'_>,
+    partial: &mut Partial,
+    told: &mut dyn FnMut(u64) -> ControlFlow<()>,
+) -> Result<(), DownloadError> {
+    let mut n_bytes = partial.n_bytes();
+    thread::scope(|scope| {
+        // Without room: each part is told of before the next is taken.
+        let (sender, receiver) = sync_channel(0);
+        let bringing = scope.spawn(move || bring_rest(wanted, partial, &sender));
+        loop {
+            match receiver.recv_timeout(LOOK) {
+                Ok(n) => n_bytes = n,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    return bringing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                }
+            }
+            if told(n_bytes).is_break() {
+                wanted.hub.client().hang_up();
+                return Err(DownloadError::Cancelled);
+            }
+        }
+    })
+}
+
+fn bring_rest(wanted: &Wanted<'_>, partial: &mut Partial, sender: &SyncSender<u64>) -> Result<(), DownloadError> {
+    let Wanted { hub, file, commit, .. } = wanted;
+    let mut body = match hub.file(commit, &file.name, Span { start: partial.n_bytes(), end: None })? {
+        Reply::Rest(body) => body,
+        Reply::Whole(body) => {
+            if partial.n_bytes() > 0 {
+                partial.restart()?;
+            }
+            body
+        }
+        Reply::OutOfRange => {
+            partial.restart()?;
+            return Err(hub.client().cut("the server has fewer bytes than it promised".to_owned()));
+        }
+    };
+    let mut chunk = vec![0; N_CHUNK_BYTES];
+    while partial.n_bytes() < file.n_bytes {
+        let n = match body.read(&mut chunk) {
+            Ok(0) => return Err(hub.client().cut("the connection ended early".to_owned())),
+            Ok(n) => n,
+            Err(error) => return Err(hub.client().failure(ureq::Error::from(error))),
+        };
+        partial.append(&chunk[..n])?;
+        // Nobody listens any more to a download that was broken off.
+        if sender.send(partial.n_bytes()).is_err() {
+            return Err(DownloadError::Cancelled);
         }
     }
     Ok(())

@@ -133,6 +133,35 @@ fn a_cancelled_download_keeps_its_pieces() {
     bed.check_whole(&repository);
 }
 
+/// Whoever waits for the server here, instead of for the word, waits for an hour.
+#[test]
+fn a_download_is_cancelled_while_its_server_is_silent() {
+    let repository = Repository::new();
+    for n_connections in [1, 4] {
+        let (served, is_asked) = (repository.clone(), Arc::new(AtomicBool::new(false)));
+        let asked_for_weights = Arc::clone(&is_asked);
+        let mut bed = parallel(move |asked, _| {
+            if !asked.path.ends_with(WEIGHTS) {
+                return served.answer(asked);
+            }
+            asked_for_weights.store(true, Ordering::SeqCst);
+            Answer { n_sent: 1000, is_silent: true, ..served.answer(asked) }
+        });
+        bed.options.parallel.n_connections = n_connections;
+        bed.options.patience.stall = Duration::from_secs(3600);
+        let (mut last, mut n_same) = (0, 0);
+        let cancelled = download(ID, &bed.options, &mut |now| {
+            let is_still = is_asked.load(Ordering::SeqCst) && now.n_bytes_done == last;
+            n_same = if is_still { n_same + 1 } else { 0 };
+            last = now.n_bytes_done;
+            // Told twice that nothing came, somebody has seen enough.
+            if n_same < 2 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        assert!(matches!(cancelled, Err(DownloadError::Cancelled)), "{cancelled:?}");
+        bed.check_absent();
+    }
+}
+
 #[test]
 fn a_mirror_takes_over_and_hears_no_token() {
     let repository = Repository::new();

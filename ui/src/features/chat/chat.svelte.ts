@@ -2,45 +2,42 @@
 
 import { Failure, isAbort, type Client } from "../../api/client";
 import { announce } from "../../shell/announce.svelte";
-import {
-  figures,
-  newConversation,
-  newMessage,
-  take,
-  titleOf,
-  wireMessages,
-  type Chunk,
-  type Conversation,
-  type Message,
-} from "./conversation";
-import type { ConversationStore, Entry } from "./store";
+import type { ChatMessage, Conversation, ConversationList } from "../../lib/control";
+import { Loader } from "../../state/loader.svelte";
+import { figures, newConversation, newMessage, take, titleOf, wireMessages, type Chunk } from "./conversation";
+import type { ConversationStore } from "./store";
 import { chatTexts } from "./strings";
 
 /** The page is drawn anew at most this often while an answer comes. */
 const PAINT_MS = 50;
 
 export class Chat {
-  entries = $state.raw<Entry[] | null>(null);
+  readonly entries: Loader<ConversationList>;
   words = $state("");
   conversation = $state<Conversation>(newConversation(crypto.randomUUID(), Date.now(), null));
   isAnswering = $state(false);
+  /** Why something waits to be kept; `null` when all is. */
+  unkept = $state<string | null>(null);
   #stop: AbortController | null = null;
+  #deleted = new Set<string>();
 
   constructor(
     private readonly client: Client,
     private readonly store: ConversationStore,
-  ) {}
-
-  async list(): Promise<void> {
-    const asked = this.words;
-    const entries = await this.store.list(asked);
-    if (asked === this.words) this.entries = entries;
+  ) {
+    this.entries = new Loader(() => store.list(this.words));
   }
 
   find(words: string): Promise<void> {
     this.words = words;
-    return this.list();
+    return this.entries.load();
   }
+
+  /** Hands over what waits: once the server answers again, or when asked to. */
+  flush = async (): Promise<void> => {
+    this.unkept = await this.store.flush();
+    await this.entries.load();
+  };
 
   start(model: string | null): void {
     this.stop();
@@ -57,9 +54,16 @@ export class Chat {
   }
 
   async delete(id: string): Promise<void> {
-    await this.store.delete(id);
+    // An answer that ends meanwhile must not bring it back.
+    this.#deleted.add(id);
+    try {
+      await this.store.delete(id);
+    } catch (error) {
+      this.#deleted.delete(id);
+      throw error;
+    }
     if (id === this.conversation.id) this.start(null);
-    await this.list();
+    await this.entries.load();
   }
 
   async send(text: string, images: string[], model: string): Promise<void> {
@@ -88,12 +92,17 @@ export class Chat {
     this.#stop?.abort();
   };
 
-  async keep(): Promise<void> {
-    const { conversation } = this;
+  /** Never fails: what cannot be kept now waits, and is said. */
+  async #keep(conversation: Conversation): Promise<void> {
+    if (this.#deleted.has(conversation.id)) return;
     conversation.title = titleOf(conversation);
-    conversation.updated = Date.now();
-    await this.store.put($state.snapshot(conversation) as Conversation);
-    await this.list();
+    conversation.updated_ms = Date.now();
+    try {
+      this.unkept = await this.store.put($state.snapshot(conversation) as Conversation);
+    } catch (error) {
+      this.unkept = error instanceof Error ? error.message : String(error);
+    }
+    await this.entries.load();
   }
 
   async #answer(model: string): Promise<void> {
@@ -112,8 +121,8 @@ export class Chat {
     };
     conversation.messages.push({ ...newMessage(crypto.randomUUID(), "assistant", ""), model });
     // The proxy, so that what is written to it is seen.
-    const answer = conversation.messages.at(-1) as Message;
-    await this.keep();
+    const answer = conversation.messages.at(-1) as ChatMessage;
+    await this.#keep(conversation);
     announce(chatTexts.now.answering);
     try {
       await this.#stream(answer, body, stop.signal);
@@ -127,16 +136,11 @@ export class Chat {
       this.#stop = null;
     }
     announce(answer.error ?? chatTexts.now.answered);
-    if (this.conversation === conversation || (await this.store.get(conversation.id))) await this.#keepOther(conversation);
+    // The answer may end when another conversation is shown.
+    await this.#keep(conversation);
   }
 
-  /** The answer may end when another conversation is shown. */
-  async #keepOther(conversation: Conversation): Promise<void> {
-    if (this.conversation.id === conversation.id) return this.keep();
-    await this.store.put($state.snapshot(conversation) as Conversation);
-  }
-
-  async #stream(answer: Message, body: unknown, signal: AbortSignal): Promise<void> {
+  async #stream(answer: ChatMessage, body: unknown, signal: AbortSignal): Promise<void> {
     const asked = performance.now();
     let first: number | null = null;
     let pending: Chunk[] = [];

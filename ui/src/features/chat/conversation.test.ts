@@ -31,8 +31,8 @@ test("an error amid the stream is kept with what came before", () => {
 
 test("decode throughput leaves the prompt's time out", () => {
   const usage = { prompt_tokens: 100, completion_tokens: 11, prompt_tokens_details: { cached_tokens: 60 } };
-  expect(figures(usage, 1000, 3000)).toEqual({ ttftMs: 1000, tokensPerSecond: 5, nOutput: 11, nPrompt: 100, nCached: 60 });
-  expect(figures({ prompt_tokens: 1, completion_tokens: 1 }, 5, 5).tokensPerSecond).toBeNull();
+  expect(figures(usage, 1000, 3000)).toEqual({ ttft_ms: 1000, tokens_per_second: 5, n_output: 11, n_prompt: 100, n_cached: 60 });
+  expect(figures({ prompt_tokens: 1, completion_tokens: 1 }, 5, 5).tokens_per_second).toBeNull();
 });
 
 test("the wire holds instructions, images and no reasoning", () => {

@@ -1,54 +1,14 @@
 // Conversations as values: what is kept, what is sent, what a stream adds. Pure but for ids and the clock, which come in.
 
-export interface ToolCall {
-  id: string;
-  name: string;
-  args: string;
-}
-
-export interface Figures {
-  ttftMs: number;
-  tokensPerSecond: number | null;
-  nOutput: number;
-  nPrompt: number;
-  nCached: number;
-}
-
-export interface Message {
-  id: string;
-  role: "user" | "assistant";
-  text: string;
-  reasoning: string;
-  tools: ToolCall[];
-  /** Data URLs. */
-  images: string[];
-  model: string | null;
-  figures: Figures | null;
-  /** Why it ended, as the wire says; `stopped` by the person; `null` while it comes. */
-  finish: string | null;
-  error: string | null;
-  /** What the server did besides, such as answering from elsewhere. */
-  notice: string | null;
-}
-
-export interface Conversation {
-  id: string;
-  title: string;
-  model: string | null;
-  instructions: string;
-  temperature: number | null;
-  created: number;
-  updated: number;
-  messages: Message[];
-}
+import type { ChatFigures, ChatMessage, ChatRole, Conversation } from "../../lib/control";
 
 const N_TITLE_CHARS = 60;
 
 export function newConversation(id: string, now: number, model: string | null): Conversation {
-  return { id, title: "", model, instructions: "", temperature: null, created: now, updated: now, messages: [] };
+  return { id, title: "", model, instructions: "", temperature: null, created_ms: now, updated_ms: now, messages: [] };
 }
 
-export function newMessage(id: string, role: Message["role"], text: string): Message {
+export function newMessage(id: string, role: ChatRole, text: string): ChatMessage {
   return {
     id,
     role,
@@ -90,7 +50,7 @@ export interface Chunk {
 }
 
 /** Adds a chunk of the stream to the answer; tells whether it held output. */
-export function take(answer: Message, chunk: Chunk): boolean {
+export function take(answer: ChatMessage, chunk: Chunk): boolean {
   if (chunk.error) answer.error = chunk.error.message ?? "the server broke the answer off";
   const choice = chunk.choices?.[0];
   if (choice?.finish_reason) answer.finish = choice.finish_reason;
@@ -108,15 +68,15 @@ export function take(answer: Message, chunk: Chunk): boolean {
 }
 
 /** Decode throughput leaves the first token out: that is the prompt's time. */
-export function figures(usage: Usage, ttftMs: number, totalMs: number): Figures {
+export function figures(usage: Usage, ttftMs: number, totalMs: number): ChatFigures {
   const decodeS = (totalMs - ttftMs) / 1000;
   const n = usage.completion_tokens - 1;
   return {
-    ttftMs,
-    tokensPerSecond: n > 0 && decodeS > 0 ? n / decodeS : null,
-    nOutput: usage.completion_tokens,
-    nPrompt: usage.prompt_tokens,
-    nCached: usage.prompt_tokens_details?.cached_tokens ?? 0,
+    ttft_ms: ttftMs,
+    tokens_per_second: n > 0 && decodeS > 0 ? n / decodeS : null,
+    n_output: usage.completion_tokens,
+    n_prompt: usage.prompt_tokens,
+    n_cached: usage.prompt_tokens_details?.cached_tokens ?? 0,
   };
 }
 
@@ -128,7 +88,7 @@ export function wireMessages(conversation: Conversation): unknown[] {
   return [...head, ...said.map(wireMessage)];
 }
 
-function wireMessage(message: Message): unknown {
+function wireMessage(message: ChatMessage): unknown {
   if (message.images.length === 0) return { role: message.role, content: message.text };
   const images = message.images.map((url) => ({ type: "image_url", image_url: { url } }));
   return { role: message.role, content: [...images, { type: "text", text: message.text }] };

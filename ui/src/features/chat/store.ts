@@ -1,90 +1,85 @@
-// Where conversations are kept: on this machine, in the page's own database.
+// Where conversations are kept: in Tokbar's own database, whatever address the page was opened at. What that did not take
+// waits in the browser's until it does, so that no answer is lost.
 
-import { holds, type Conversation } from "./conversation";
-
-/** What a list needs of a conversation. */
-export interface Entry {
-  id: string;
-  title: string;
-  updated: number;
-}
+import { Failure } from "../../api/client";
+import type { Control } from "../../api/control";
+import type { Conversation, ConversationEntry, ConversationList } from "../../lib/control";
+import { holds } from "./conversation";
+import type { Waiting } from "./waiting";
 
 export interface ConversationStore {
   /** The newest first; with `words`, those that hold all of them. */
-  list(words: string): Promise<Entry[]>;
+  list(words: string): Promise<ConversationList>;
   get(id: string): Promise<Conversation | null>;
-  put(conversation: Conversation): Promise<void>;
+  /** Says why it is not kept yet, when it only waits; `null` once it is. */
+  put(conversation: Conversation): Promise<string | null>;
   delete(id: string): Promise<void>;
+  /** Hands over what waits; says why it still does. */
+  flush(): Promise<string | null>;
 }
 
-const DATABASE = "tokbar";
-const CONVERSATIONS = "conversations";
+/** The server's database, and what waits for it. */
+export class ServerStore implements ConversationStore {
+  constructor(
+    private readonly control: Pick<Control, "conversations" | "conversation" | "keep" | "forget">,
+    private readonly waiting: Waiting,
+  ) {}
 
-/** For as long as the page lives: where there is no database, as in private windows. */
-export class MemoryStore implements ConversationStore {
-  private readonly all = new Map<string, Conversation>();
-
-  list(words: string): Promise<Entry[]> {
-    return Promise.resolve(entries([...this.all.values()], words));
-  }
-
-  get(id: string): Promise<Conversation | null> {
-    return Promise.resolve(structuredClone(this.all.get(id) ?? null));
-  }
-
-  put(conversation: Conversation): Promise<void> {
-    this.all.set(conversation.id, structuredClone(conversation));
-    return Promise.resolve();
-  }
-
-  delete(id: string): Promise<void> {
-    this.all.delete(id);
-    return Promise.resolve();
-  }
-}
-
-export class IndexedStore implements ConversationStore {
-  constructor(private readonly database: IDBDatabase) {}
-
-  async list(words: string): Promise<Entry[]> {
-    return entries(await this.ask<Conversation[]>("readonly", (store) => store.getAll()), words);
+  async list(words: string): Promise<ConversationList> {
+    const waiting = await this.waiting.all();
+    const kept = await this.control.conversations(words);
+    const found = words.trim() ? waiting.filter((one) => holds(one, words.trim())) : waiting;
+    const others = kept.conversations.filter(({ id }) => !waiting.some((one) => one.id === id));
+    const conversations = [...found.map(entry), ...others].toSorted((a, b) => b.updated_ms - a.updated_ms);
+    return { ...kept, conversations };
   }
 
   async get(id: string): Promise<Conversation | null> {
-    return (await this.ask<Conversation | undefined>("readonly", (store) => store.get(id))) ?? null;
+    const waiting = (await this.waiting.all()).find((one) => one.id === id);
+    return waiting ?? (await unlessMissing(this.control.conversation(id)));
   }
 
-  async put(conversation: Conversation): Promise<void> {
-    await this.ask("readwrite", (store) => store.put(conversation));
+  async put(conversation: Conversation): Promise<string | null> {
+    try {
+      await this.control.keep(conversation);
+    } catch (error) {
+      await this.waiting.put(conversation);
+      return error instanceof Error ? error.message : String(error);
+    }
+    await this.waiting.delete(conversation.id);
+    return null;
   }
 
   async delete(id: string): Promise<void> {
-    await this.ask("readwrite", (store) => store.delete(id));
+    await unlessMissing(this.control.forget(id));
+    await this.waiting.delete(id);
   }
 
-  /** Completes once it is on disk, not only asked for. */
-  private ask<T>(mode: IDBTransactionMode, question: (store: IDBObjectStore) => IDBRequest): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const transaction = this.database.transaction(CONVERSATIONS, mode);
-      const request = question(transaction.objectStore(CONVERSATIONS));
-      transaction.oncomplete = () => resolve(request.result as T);
-      transaction.onabort = () => reject(transaction.error ?? new Error("the conversation could not be kept"));
-    });
+  async flush(): Promise<string | null> {
+    let trouble: string | null = null;
+    for (const one of await this.waiting.all()) {
+      try {
+        const kept = await unlessMissing(this.control.conversation(one.id));
+        // Another window may have gone on with it.
+        if (kept && kept.updated_ms > one.updated_ms) await this.waiting.delete(one.id);
+        else trouble = (await this.put(one)) ?? trouble;
+      } catch (error) {
+        trouble = error instanceof Error ? error.message : String(error);
+      }
+    }
+    return trouble;
   }
 }
 
-function entries(all: Conversation[], words: string): Entry[] {
-  const found = words.trim() ? all.filter((one) => holds(one, words.trim())) : all;
-  const sorted = found.toSorted((a, b) => b.updated - a.updated);
-  return sorted.map(({ id, title, updated }) => ({ id, title, updated }));
+function entry({ id, title, updated_ms, messages }: Conversation): ConversationEntry {
+  return { id, title, updated_ms, n_messages: messages.length };
 }
 
-export function openStore(): Promise<ConversationStore> {
-  return new Promise((resolve) => {
-    if (!("indexedDB" in globalThis)) return resolve(new MemoryStore());
-    const request = indexedDB.open(DATABASE, 1);
-    request.onupgradeneeded = () => request.result.createObjectStore(CONVERSATIONS, { keyPath: "id" });
-    request.onsuccess = () => resolve(new IndexedStore(request.result));
-    request.onerror = () => resolve(new MemoryStore());
-  });
+async function unlessMissing<T>(asked: Promise<T>): Promise<T | null> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof Failure && error.status === 404) return null;
+    throw error;
+  }
 }

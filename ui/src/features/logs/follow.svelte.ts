@@ -19,6 +19,8 @@ export class Follower {
   isPaused = $state(false);
   #pending: Numbered[] = [];
   #next = 0;
+  /** Whether the server has answered: only then is no line a sign that there is none. */
+  #isOpen = false;
   #stop: AbortController | null = null;
 
   constructor(private readonly control: Control) {}
@@ -31,6 +33,7 @@ export class Follower {
     this.lines = null;
     this.failure = null;
     this.#pending = [];
+    this.#isOpen = false;
     void this.#run(level, stop.signal);
     const paint = setInterval(() => this.#paint(), PAINT_MS);
     return () => {
@@ -42,7 +45,8 @@ export class Follower {
   async #run(level: LogLine["level"], signal: AbortSignal): Promise<void> {
     try {
       const lines = await this.control.logs(level, N_TAIL, signal);
-      if (!signal.aborted) this.lines = [];
+      if (signal.aborted) return;
+      this.#isOpen = true;
       for await (const line of lines) {
         this.#pending.push({ no: this.#next++, line });
         if (this.#pending.length > N_LINES_MAX) this.#pending.shift();
@@ -53,7 +57,11 @@ export class Follower {
   }
 
   #paint(): void {
-    if (this.isPaused || this.failure !== null || this.#pending.length === 0) return;
+    if (this.isPaused || this.failure !== null) return;
+    if (this.#pending.length === 0) {
+      if (this.#isOpen) this.lines ??= [];
+      return;
+    }
     this.lines = [...(this.lines ?? []), ...this.#pending].slice(-N_LINES_MAX);
     this.#pending = [];
   }

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { live, models } from "../../../e2e/stage/data";
 import type { Model, Transfer } from "../../lib/control";
-import { isHere, matches, row, shelfKey, strangers } from "./shelf";
+import { isBehind, isHere, matches, row, shelfKey, strangers } from "./shelf";
 
 const model = (change: Partial<Model>): Model => ({ ...(models[1] as Model), id: "x", resident: null, transfer: null, ...change });
 const transfer = (change: Partial<Transfer>): Transfer => ({ ...(live.transfers[0] as Transfer), model: "x", ...change });
@@ -45,4 +45,12 @@ test("what comes from elsewhere has a row until it is on the shelf", () => {
 test("words are looked for in names and abilities", () => {
   const value = model({ name: "Qwen3.5 9B", aliases: ["qwen"], capabilities: ["tools"] });
   expect([matches(value, "9b QWEN"), matches(value, "tools"), matches(value, "qwen vision")]).toEqual([true, true, false]);
+});
+
+test("what ended between two frames is noticed", () => {
+  const frame = { ...live, transfers: [] };
+  expect(isBehind([transfer({ state: "running" })], frame)).toBe(true);
+  expect(isBehind([transfer({ state: "waiting" })], { ...live, transfers: [transfer({})] })).toBe(false);
+  expect(isBehind([transfer({ state: "failed" }), transfer({ state: "paused" })], frame)).toBe(false);
+  expect(isBehind([transfer({ state: "running" })], null)).toBe(false);
 });

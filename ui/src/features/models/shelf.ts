@@ -82,3 +82,9 @@ export function shelfKey(frame: Live | null): string {
   const models = frame.models.map((model) => `${model.id} ${model.state}`);
   return [...models, ...frame.transfers.map((transfer) => `${transfer.id} ${transfer.state}`)].join("\n");
 }
+
+/** Whether something that still moved when it was fetched has ended since, between two frames. */
+export function isBehind(fetched: readonly Transfer[], frame: Live | null): boolean {
+  const moves = fetched.filter(({ state }) => state === "running" || state === "waiting");
+  return frame !== null && moves.some(({ id }) => !frame.transfers.some((one) => one.id === id));
+}

@@ -8,6 +8,7 @@ use super::{Endpoint, SchemaOf, of};
 use crate::control::ask::{Done, OfModel};
 use crate::control::bench::{BenchBody, BenchInfo, BenchRun, ForExport};
 use crate::control::clients::{ApplyBody, ClientList, ClientPlan, ClientTest, OfClient};
+use crate::control::cloud_key::{CloudKeyBody, CloudKeyInfo};
 use crate::control::conversations::{Conversation, ConversationList, ForConversations};
 use crate::control::key_ring::{KeyBody, KeyList, KeyNameBody, NewKey};
 use crate::control::live::{ForPeriod, Live};
@@ -85,6 +86,9 @@ pub const ENDPOINTS: &[Endpoint] = &[
     get("/control/v1/keys", "API keys, without their secrets.", Json(of::<KeyList>)),
     post("/control/v1/keys", "Makes an API key; its secret is told this once.", of::<KeyBody>, Json(of::<NewKey>)),
     post("/control/v1/keys/remove", "Removes an API key.", of::<KeyNameBody>, Json(of::<KeyList>)),
+    get("/control/v1/cloud/key", "Whether a key of the cloud is kept.", Json(of::<CloudKeyInfo>)),
+    post("/control/v1/cloud/key", "Keeps the key of the cloud.", of::<CloudKeyBody>, Json(of::<CloudKeyInfo>)),
+    post("/control/v1/cloud/key/remove", "Forgets the key of the cloud.", of::<Nothing>, Json(of::<CloudKeyInfo>)),
     ask("/control/v1/logs", "The log, as it comes.", of::<ForLines>, Events("line", of::<LogLine>)),
     get("/control/v1/clients", "Programs that can use the server.", Json(of::<ClientList>)),
     ask("/control/v1/clients/one", "What setting a client up would do.", of::<OfClient>, Json(of::<ClientPlan>)),
