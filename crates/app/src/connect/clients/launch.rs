@@ -92,6 +92,15 @@ pub const LLM: Launch = Launch {
     seeds: &[],
 };
 
+pub const OPENCLAW: Launch = Launch {
+    program: "openclaw",
+    folders: HOME,
+    variables: no_variables,
+    unset: &["OPENCLAW_CONFIG_PATH", "OPENCLAW_HOME", "OPENCLAW_STATE_DIR"],
+    arguments: no_arguments,
+    seeds: &[],
+};
+
 pub const OPENCODE: Launch = Launch {
     program: "opencode",
     folders: &[
