@@ -1,5 +1,6 @@
 //! From a request's body to a JSON value: bounded in type, size, time, encoding and depth, and in memory over all calls.
 
+use std::error::Error;
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -9,7 +10,7 @@ use futures::StreamExt;
 use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::{ApiError, ServerState};
+use crate::{ApiError, ServerState, json};
 
 /// Bodies up to this are parsed in place; longer ones would hold up other calls.
 const N_BYTES_IN_PLACE: usize = 64 << 10;
@@ -99,7 +100,7 @@ async fn read(
     let (mut bytes, mut room, mut n_read) = (Vec::new(), None, 0);
     let mut frames = body.into_data_stream();
     while let Some(frame) = frames.next().await {
-        let frame = frame.map_err(|error| ApiError::BodyLost { detail: error.to_string() })?;
+        let frame = frame.map_err(|error| ApiError::BodyLost { detail: cause(&error) })?;
         n_read += frame.len();
         if n_read > 2 * n_max {
             return Err(too_large);
@@ -119,13 +120,20 @@ async fn read(
     if n_read > n_max { Err(too_large) } else { Ok((bytes, room)) }
 }
 
+/// What lies under a library's word for it.
+fn cause(error: &dyn Error) -> String {
+    error.source().map_or_else(|| error.to_string(), cause)
+}
+
 fn parse(bytes: &[u8]) -> Result<Value, ApiError> {
     let text = std::str::from_utf8(bytes).map_err(|error| ApiError::NotUtf8 { offset: error.valid_up_to() })?;
+    // Some programs open their texts with a mark of the encoding.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.trim_ascii().is_empty() {
         return Err(ApiError::Json { detail: "it is empty; send a JSON object".to_owned() });
     }
     check_shape(text)?;
-    serde_json::from_str(text).map_err(|error| ApiError::Json { detail: error.to_string() })
+    json::read(text).map_err(|error| ApiError::Json { detail: error.to_string() })
 }
 
 /// Values take many times the memory of their text: their number is bounded before they are made. Depth is, too, so that

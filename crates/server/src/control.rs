@@ -102,9 +102,15 @@ const ABOUT: &str = concat!(
     "POST /v1/completions       continue text (OpenAI)\n",
     "POST /v1/responses         answer items (OpenAI)\n",
     "POST /v1/messages          chat (Anthropic)\n",
+    "GET  /api/tags             the models served (Ollama)\n",
     "POST /api/chat             chat (Ollama)\n",
     "POST /api/generate         answer or continue text (Ollama)\n",
 );
+
+/// The paths that [`ABOUT`] lists.
+pub(crate) fn endpoints() -> impl Iterator<Item = &'static str> {
+    ABOUT.lines().filter_map(|line| line.split_whitespace().find(|word| word.starts_with('/')))
+}
 
 /// `/`, `/health` and `/ready`, open without a key, `/metrics`, and what manages the server.
 pub fn routes() -> Router<ServerState> {

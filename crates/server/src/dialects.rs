@@ -35,6 +35,15 @@ pub fn error_response(path: &str, error: &ApiError) -> Response {
     }
 }
 
+/// An error in the shape of the dialect that owns `path`, or else of the client that sent `headers`.
+pub fn error_for(path: &str, headers: &HeaderMap, error: &ApiError) -> Response {
+    if is_anthropic(headers) && !path.starts_with(ollama::PATHS) {
+        anthropic::error::response(error)
+    } else {
+        error_response(path, error)
+    }
+}
+
 /// Anthropic's clients name their version with every call.
 fn is_anthropic(headers: &HeaderMap) -> bool {
     headers.contains_key("anthropic-version")

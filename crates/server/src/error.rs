@@ -2,12 +2,18 @@
 
 use axum::http::StatusCode;
 
+use crate::near;
+
+/// Most characters of an answer's message, and of a field's path: both repeat what was sent.
+const N_MESSAGE_CHARS_MAX: usize = 2000;
+const N_PARAM_CHARS_MAX: usize = 200;
+
 /// Why a call is refused or has failed. The text names the cause and the next action.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ApiError {
     /// The Host header is absent or names a machine that this server is not.
     #[error(
-        "the Host header {host:?} is not a name of this server: call it as localhost or 127.0.0.1, \
+        "the host {host:?} is not a name of this server: call it as localhost or 127.0.0.1, \
          or add the name to the server's allowed hosts"
     )]
     Host {
@@ -30,7 +36,7 @@ pub enum ApiError {
     #[error("the API key is wrong: check the key in the client's settings against the server's")]
     KeyWrong,
     /// No such path.
-    #[error("there is nothing at {path}: the endpoints are listed at /")]
+    #[error("there is nothing at {path}: {}", near::advice(path))]
     NotFound {
         /// As asked.
         path: String,
@@ -328,11 +334,16 @@ impl ApiError {
         }
     }
 
+    /// What the caller is told, however long the call was that it repeats.
+    pub fn message(&self) -> String {
+        shortened(&self.to_string(), N_MESSAGE_CHARS_MAX)
+    }
+
     /// The field at fault, if one is.
-    pub fn param(&self) -> Option<&str> {
+    pub fn param(&self) -> Option<String> {
         match self {
-            Self::Invalid { param, .. } | Self::Unsupported { param, .. } => Some(param),
-            Self::UnknownModel { .. } => Some("model"),
+            Self::Invalid { param, .. } | Self::Unsupported { param, .. } => Some(shortened(param, N_PARAM_CHARS_MAX)),
+            Self::UnknownModel { .. } => Some("model".to_owned()),
             _ => None,
         }
     }
@@ -359,3 +370,18 @@ fn served_names(served: &[String]) -> String {
         format!("\"default\" or {}", names.join(", "))
     }
 }
+
+/// The start and the end of a text that is longer: the cause stands first in a message, the next action last.
+fn shortened(text: &str, n_chars_max: usize) -> String {
+    let n_chars = text.chars().count();
+    if n_chars <= n_chars_max {
+        return text.to_owned();
+    }
+    let n_half = n_chars_max / 2;
+    let (start, end) = (text.chars().take(n_half), text.chars().skip(n_chars - n_half));
+    start.chain([' ', '…', ' ']).chain(end).collect()
+}
+
+#[cfg(test)]
+#[path = "error_tests.rs"]
+mod tests;

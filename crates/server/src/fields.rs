@@ -76,6 +76,10 @@ impl Fields {
         let Some(value) = self.take(name) else { return Ok(None) };
         match value.as_f64().map(|number| number as f32).filter(|number| number.is_finite()) {
             Some(number) => Ok(Some(number)),
+            None if value.is_number() => {
+                let detail = format!("must be a number between {} and {}, not {value}", f32::MIN, f32::MAX);
+                Err(ApiError::invalid(self.path(name), detail))
+            }
             None => Err(must_be(self.path(name), "a number", &value)),
         }
     }

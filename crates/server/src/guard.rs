@@ -56,7 +56,7 @@ pub async fn guard(State(state): State<ServerState>, request: Request, next: Nex
             let headers = parts.headers.clone();
             rounds::scope(&headers, info.scope(next.run(Request::from_parts(parts, body)))).await
         }
-        Err(error) => dialects::error_response(&path, &error),
+        Err(error) => dialects::error_for(&path, &parts.headers, &error),
     };
     cors::mark(origin, response.headers_mut());
     log.answered(&mut response);
@@ -104,16 +104,17 @@ fn is_open(path: &str) -> bool {
 }
 
 fn check_host(options: &ServerOptions, parts: &Parts) -> Result<(), ApiError> {
-    let mut hosts = parts.headers.get_all(header::HOST).iter();
-    let host = hosts.next().map_or("", |value| value.to_str().unwrap_or("?"));
-    let in_line = parts.uri.authority().map_or(host, |authority| authority.as_str());
+    let hosts = parts.headers.get_all(header::HOST).iter().map(|value| value.to_str().unwrap_or("?"));
+    let hosts: Vec<&str> = hosts.collect();
     let is_address = |name: &str| options.host_addresses == HostAddresses::Any && name.parse::<IpAddr>().is_ok();
     let is_ours =
         |authority: &str| host_name(authority).is_some_and(|name| is_address(name) || answers_to(options, name));
-    if is_ours(host) && is_ours(in_line) && hosts.next().is_none() {
-        return Ok(());
+    let &[host] = &hosts[..] else { return Err(ApiError::Host { host: hosts.join(", ") }) };
+    let in_line = parts.uri.authority().map(|authority| authority.as_str());
+    match [Some(host), in_line].into_iter().flatten().find(|authority| !is_ours(authority)) {
+        Some(foreign) => Err(ApiError::Host { host: foreign.to_owned() }),
+        None => Ok(()),
     }
-    Err(ApiError::Host { host: host.to_owned() })
 }
 
 /// Reading is open to links; what changes anything, or costs anything, is not.

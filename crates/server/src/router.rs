@@ -1,7 +1,7 @@
 //! All endpoints: the dialects and our own, one guard before them all.
 
 use axum::Router;
-use axum::http::{Method, Uri};
+use axum::http::{HeaderMap, Method, Uri};
 use axum::middleware::from_fn_with_state;
 use axum::response::Response;
 
@@ -20,11 +20,11 @@ pub fn router(state: ServerState) -> Router {
         .with_state(state)
 }
 
-async fn no_path(uri: Uri) -> Response {
-    dialects::error_response(uri.path(), &ApiError::NotFound { path: uri.path().to_owned() })
+async fn no_path(uri: Uri, headers: HeaderMap) -> Response {
+    dialects::error_for(uri.path(), &headers, &ApiError::NotFound { path: uri.path().to_owned() })
 }
 
-async fn no_method(method: Method, uri: Uri) -> Response {
+async fn no_method(method: Method, uri: Uri, headers: HeaderMap) -> Response {
     let error = ApiError::Method { method: method.to_string(), path: uri.path().to_owned() };
-    dialects::error_response(uri.path(), &error)
+    dialects::error_for(uri.path(), &headers, &error)
 }

@@ -30,6 +30,8 @@ mod lifecycle;
 mod listing;
 #[path = "server/load.rs"]
 mod load;
+#[path = "server/odd.rs"]
+mod odd;
 #[path = "server/ollama.rs"]
 mod ollama;
 #[path = "server/pace.rs"]

@@ -47,7 +47,7 @@ pub fn testkit() -> anyhow::Result<PathBuf> {
 }
 
 /// How to build.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
     Dev,
     Release,

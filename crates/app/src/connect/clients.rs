@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::edit::{Fields, Format};
 use super::{Place, Target, snippets};
-use launch::{AIDER, CLAUDE_CODE, CODEX, CONTINUE, GOOSE, LLM, OPENCODE, PI, QWEN_CODE};
+use launch::{AIDER, CLAUDE_CODE, CLINE, CODEX, CONTINUE, GOOSE, LLM, OPENCLAW, OPENCODE, PI, QWEN_CODE};
 
 mod launch;
 
@@ -99,7 +99,7 @@ const CLIENTS: &[Client] = &[
     Client { name: "anthropic-node", title: "Anthropic SDK for Node", how: How::Steps(snippets::anthropic_node), launch: None, note: no_note },
     Client { name: "anthropic-python", title: "Anthropic SDK for Python", how: How::Steps(snippets::anthropic_python), launch: None, note: no_note },
     Client { name: "claude-code", title: "Claude Code", how: How::Files(claude_code), launch: Some(CLAUDE_CODE), note: no_note },
-    Client { name: "cline", title: "Cline", how: How::Steps(snippets::cline), launch: None, note: no_note },
+    Client { name: "cline", title: "Cline", how: How::Files(cline), launch: Some(CLINE), note: snippets::cline },
     Client { name: "codex", title: "Codex", how: How::Files(codex), launch: Some(CODEX), note: key_note },
     Client { name: "continue", title: "Continue", how: How::Files(continue_dev), launch: Some(CONTINUE), note: no_note },
     Client { name: "cursor", title: "Cursor", how: How::Steps(snippets::cursor), launch: None, note: no_note },
@@ -111,6 +111,7 @@ const CLIENTS: &[Client] = &[
     Client { name: "open-webui", title: "Open WebUI", how: How::Steps(snippets::open_webui), launch: None, note: no_note },
     Client { name: "openai-node", title: "OpenAI SDK for Node", how: How::Steps(snippets::openai_node), launch: None, note: no_note },
     Client { name: "openai-python", title: "OpenAI SDK for Python", how: How::Steps(snippets::openai_python), launch: None, note: no_note },
+    Client { name: "openclaw", title: "OpenClaw", how: How::Files(openclaw), launch: Some(OPENCLAW), note: no_note },
     Client { name: "opencode", title: "OpenCode", how: How::Files(opencode), launch: Some(OPENCODE), note: no_note },
     Client { name: "pi", title: "Pi", how: How::Files(pi), launch: Some(PI), note: no_note },
     Client { name: "qwen-code", title: "Qwen Code", how: How::Files(qwen_code), launch: Some(QWEN_CODE), note: no_note },
@@ -175,6 +176,23 @@ fn claude_code(target: &Target) -> Vec<FileEdit> {
     vec![file(at, Format::Json, fields)]
 }
 
+/// The command line client; its store refuses an entry without a version and a time.
+fn cline(target: &Target) -> Vec<FileEdit> {
+    let at = Location { variable: Some("CLINE_DIR"), folder: ".cline", file: "data/settings/providers.json" };
+    let settings = json!({
+        "provider": "openai-compatible", "baseUrl": target.openai_url(), "apiKey": target.key_or_any(),
+        "model": target.model, "contextWindow": target.n_context, "timeout": PATIENCE_MS,
+    });
+    let fields =
+        vec![field("providers.openai-compatible.settings", settings), field("lastUsedProvider", "openai-compatible")];
+    let defaults = vec![
+        field("version", 1),
+        field("providers.openai-compatible.updatedAt", "1970-01-01T00:00:00.000Z"),
+        field("providers.openai-compatible.tokenSource", "manual"),
+    ];
+    vec![FileEdit { at, format: Format::Json, fields, defaults }]
+}
+
 fn codex(target: &Target) -> Vec<FileEdit> {
     let at = Location { variable: Some("CODEX_HOME"), folder: ".codex", file: "config.toml" };
     let mut provider = json!({
@@ -202,6 +220,22 @@ fn opencode(target: &Target) -> Vec<FileEdit> {
         "models": { (&target.model): model },
     });
     let fields = vec![field("provider.tokbar", provider), field("model", format!("tokbar/{}", target.model))];
+    vec![file(at, Format::Json, fields)]
+}
+
+fn openclaw(target: &Target) -> Vec<FileEdit> {
+    let at = Location { variable: Some("OPENCLAW_STATE_DIR"), folder: ".openclaw", file: "openclaw.json" };
+    let n_output = (target.n_context / 4).clamp(1, 32_768);
+    let model = json!({
+        "id": target.model, "name": target.model, "contextWindow": target.n_context, "maxTokens": n_output,
+    });
+    let provider = json!({
+        "baseUrl": target.openai_url(), "apiKey": target.key_or_any(), "api": "openai-completions", "models": [model],
+    });
+    let fields = vec![
+        field("models.providers.tokbar", provider),
+        field("agents.defaults.model.primary", format!("tokbar/{}", target.model)),
+    ];
     vec![file(at, Format::Json, fields)]
 }
 

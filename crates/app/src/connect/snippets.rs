@@ -202,16 +202,11 @@ pub fn cursor(target: &Target) -> String {
 
 pub fn cline(target: &Target) -> String {
     format!(
-        "In the editor: Cline, Settings, API Provider \"OpenAI Compatible\", then\n\n  \
-         Base URL  {}\n  API Key   {}\n  Model ID  {}\n  Context window  {}\n\n\
-         On the command line:\n\n\
-         cline auth -p openai-compatible -k {} -m {} -b {}\n",
+        "These are the settings of its command line program. In an editor: Cline, Settings, API Provider \"OpenAI Compatible\", then\n\n  \
+         Base URL  {}\n  API Key   {}\n  Model ID  {}\n  Context window  {}",
         target.openai_url(),
         if target.key.is_some() { "the server's key" } else { "any text" },
         target.model,
         target.n_context,
-        word(target.key_or_any()),
-        word(&target.model),
-        word(&target.openai_url())
     )
 }

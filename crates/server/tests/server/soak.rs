@@ -215,7 +215,9 @@ fn clients_that_come_and_go_leave_nothing() {
     #[cfg(target_os = "linux")]
     if is_long {
         // The first thousand kept answers are among it.
-        let grown = resident_bytes().saturating_sub(before);
+        let after = resident_bytes();
+        let grown = after.saturating_sub(before);
+        eprintln!("{N_CLIENTS} clients, {n_calls} calls each: {before} bytes of memory before, {after} after");
         assert!(grown < 64 << 20, "memory grew by {grown} bytes over {n_calls} calls of each client");
     }
     assert_eq!(server.get("/ready").status, 200);

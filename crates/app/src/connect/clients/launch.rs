@@ -46,6 +46,16 @@ pub const CLAUDE_CODE: Launch = Launch {
     seeds: &[(".claude/.claude.json", r#"{"hasCompletedOnboarding": true}"#)],
 };
 
+pub const CLINE: Launch = Launch {
+    program: "cline",
+    folders: &[("CLINE_DIR", ".cline")],
+    // Otherwise it leaves a program of its own running behind.
+    variables: |_| vec![("CLINE_SESSION_BACKEND_MODE", "local".to_owned()), ("CLINE_NO_AUTO_UPDATE", "1".to_owned())],
+    unset: &["CLINE_DATA_DIR", "CLINE_PROVIDER_SETTINGS_PATH", "CLINE_PROVIDER", "CLINE_MODEL", "CLINE_API_KEY"],
+    arguments: no_arguments,
+    seeds: &[],
+};
+
 pub const CODEX: Launch = Launch {
     program: "codex",
     folders: &[("CODEX_HOME", ".codex")],
@@ -78,6 +88,15 @@ pub const LLM: Launch = Launch {
     folders: &[("LLM_USER_PATH", LLM_FOLDER)],
     variables: no_variables,
     unset: &[],
+    arguments: no_arguments,
+    seeds: &[],
+};
+
+pub const OPENCLAW: Launch = Launch {
+    program: "openclaw",
+    folders: HOME,
+    variables: no_variables,
+    unset: &["OPENCLAW_CONFIG_PATH", "OPENCLAW_HOME", "OPENCLAW_STATE_DIR"],
     arguments: no_arguments,
     seeds: &[],
 };

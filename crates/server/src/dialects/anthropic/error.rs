@@ -38,7 +38,7 @@ fn message(error: &ApiError) -> String {
         ApiError::TooLong { n_prompt, n_context } => {
             format!("prompt is too long: {n_prompt} tokens > {n_context} maximum; {error}")
         }
-        _ => error.to_string(),
+        _ => error.message(),
     }
 }
 

@@ -33,6 +33,6 @@ fn what_changes_from_call_to_call_is_left_out() {
 fn other_blocks_are_refused_by_place() {
     let mut fields = Fields::new("", json!({ "system": [{ "type": "image" }] })).unwrap();
     let error = super::system(&mut fields).unwrap_err();
-    assert_eq!(error.param(), Some("system[0].type"));
+    assert_eq!(error.param().as_deref(), Some("system[0].type"));
     assert!(super::system(&mut Fields::new("", json!({ "system": 3 })).unwrap()).is_err());
 }

@@ -28,5 +28,5 @@ pub fn response(error: &ApiError) -> Response {
 
 /// The JSON body; also the last line of a stream that breaks.
 pub fn body(error: &ApiError) -> Value {
-    json!({ "error": error.to_string() })
+    json!({ "error": error.message() })
 }

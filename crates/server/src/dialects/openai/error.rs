@@ -29,7 +29,7 @@ pub fn response(error: &ApiError) -> Response {
 /// The JSON body; also what a stream carries when it breaks.
 pub fn body(error: &ApiError) -> Value {
     let (kind, code) = kind_and_code(error);
-    json!({ "error": { "message": error.to_string(), "type": kind, "param": error.param(), "code": code } })
+    json!({ "error": { "message": error.message(), "type": kind, "param": error.param(), "code": code } })
 }
 
 fn kind_and_code(error: &ApiError) -> (&'static str, Option<&'static str>) {

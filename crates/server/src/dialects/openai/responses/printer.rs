@@ -153,7 +153,7 @@ impl Printer for EventPrinter {
 
     fn fail(&mut self, failure: &ApiError, frames: &mut Vec<u8>) {
         let mut object = self.outline.object("failed", self.output.done());
-        object["error"] = json!({ "code": "server_error", "message": failure.to_string() });
+        object["error"] = json!({ "code": "server_error", "message": failure.message() });
         self.about("response.failed", object, frames);
     }
 }
