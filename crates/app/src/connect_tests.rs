@@ -68,6 +68,14 @@ const FILES: &[(&str, &str)] = &[
     (".aider.conf.yml", "## aider\ndark-mode: true\nmodel: sonnet\n"),
     (".qwen/settings.json", "{\"$version\":3,\"model\":{\"name\":\"qwen3-coder-plus\"}}"),
     (".pi/agent/models.json", "{\"providers\": {\"x\": {\"baseUrl\": \"http://x\", \"models\": []}}}\n"),
+    (
+        ".cline/data/settings/providers.json",
+        "{\n  \"version\": 1,\n  \"lastUsedProvider\": \"cline\",\n  \"modes\": {},\n  \"providers\": {\n    \"openai-compatible\": {\n      \"settings\": {\n        \"provider\": \"openai-compatible\",\n        \"model\": \"x\"\n      },\n      \"updatedAt\": \"2026-12-02T16:00:00.000Z\",\n      \"tokenSource\": \"manual\"\n    }\n  }\n}\n",
+    ),
+    (
+        ".openclaw/openclaw.json",
+        "{\n  // mine\n  \"agents\": { \"defaults\": { \"model\": { \"primary\": \"x/y\", \"fallbacks\": [] } } },\n}\n",
+    ),
     (".config/goose/config.yaml", "extensions:\n  developer:\n    enabled: true\nGOOSE_PROVIDER: anthropic\n"),
     (
         ".config/zed/settings.json",

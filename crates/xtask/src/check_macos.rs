@@ -1,14 +1,13 @@
 //! `cargo xtask check-macos`: proof from Linux that the Mac's code builds.
 //!
 //! Type check and clippy of the workspace for Apple silicon; with `--link` the programs as Mach-O; with `--bundle` also the
-//! app, assembled and audited as a release is, and with `--release` optimised as one, for its size. Each step has a control that shows that it can fail. Nothing is executed: what
+//! app, assembled and audited as a release is. Each step has a control that shows that it can fail. Nothing is executed: what
 //! only a Mac shows is in `packaging/mac-checklist.md`.
 
 use std::path::PathBuf;
 
 use anyhow::{Context, bail, ensure};
 
-use crate::repo::Profile;
 use crate::setup;
 use crate::stages::Stages;
 use crate::{audit, packages, repo, shell, ui};
@@ -33,31 +32,31 @@ enum Depth {
 }
 
 pub fn run(arguments: &[String]) -> anyhow::Result<()> {
-    let (depth, profile) = wanted(arguments)?;
+    let depth = depth(arguments)?;
     ensure!(cfg!(target_os = "linux"), "`check-macos` is for Linux; a Mac builds for itself: cargo xtask test");
     setup::ensure()?;
-    prove(depth, profile)
+    prove(depth)
 }
 
 /// All of it: what `cargo xtask test --all` runs.
 pub fn whole() -> anyhow::Result<()> {
-    prove(Depth::Bundle, Profile::Dev)
+    prove(Depth::Bundle)
 }
 
-fn wanted(arguments: &[String]) -> anyhow::Result<(Depth, Profile)> {
-    let (mut depth, mut profile) = (Depth::Check, Profile::Dev);
+fn depth(arguments: &[String]) -> anyhow::Result<Depth> {
+    let mut depth = Depth::Check;
     for argument in arguments {
-        match argument.as_str() {
-            "--link" => depth = depth.max(Depth::Link),
-            "--bundle" => depth = depth.max(Depth::Bundle),
-            "--release" => profile = Profile::Release,
-            _ => bail!("`check-macos` takes --link, --bundle and --release, not `{argument}`"),
-        }
+        let asked = match argument.as_str() {
+            "--link" => Depth::Link,
+            "--bundle" => Depth::Bundle,
+            _ => bail!("`check-macos` takes --link and --bundle, not `{argument}`"),
+        };
+        depth = depth.max(asked);
     }
-    Ok((depth, profile))
+    Ok(depth)
 }
 
-fn prove(depth: Depth, profile: Profile) -> anyhow::Result<()> {
+fn prove(depth: Depth) -> anyhow::Result<()> {
     let stages = Stages::new("check-macos");
     packages::ensure(&[packages::BUILD, packages::PYTHON, packages::DESKTOP], &stages)?;
     // The programs take the pages in, and the app says whose work is in them.
@@ -67,7 +66,7 @@ fn prove(depth: Depth, profile: Profile) -> anyhow::Result<()> {
     stages.run("clippy of the workspace", || shell::show(mac.cargo(&clippy)?.args(["--", "--deny", "warnings"])))?;
     stages.run("controls of the type check", || controls::of_types(&mac))?;
     if depth >= Depth::Link {
-        let programs = stages.run("linking the programs", || link(&mac, profile))?;
+        let programs = stages.run("linking the programs", || link(&mac))?;
         stages.run("controls of the linker", || controls::of_links(&mac))?;
         if depth >= Depth::Bundle {
             stages.run("the app, and its audit", || controls::of_bundle(&mac, &programs))?;
@@ -85,11 +84,8 @@ pub struct Programs {
     pub tokbar: PathBuf,
 }
 
-fn link(mac: &target::Mac, profile: Profile) -> anyhow::Result<Programs> {
+fn link(mac: &target::Mac) -> anyhow::Result<Programs> {
     let mut cargo = mac.cargo(&["build", "--bins", "--package", "tokbar-app"])?;
-    if profile == Profile::Release {
-        cargo.arg("--release");
-    }
     let has_desktop = repo::root()?.join("src-tauri/Cargo.toml").is_file();
     if has_desktop {
         cargo.args(["--package", "tokbar-desktop"]);

@@ -49,7 +49,7 @@ const SUBCOMMANDS: &[Subcommand] = &[
     Subcommand { name: "bench", arguments: "rivals [SUITE...]", about: "measure the servers of tokbar, mlx-lm and Rapid-MLX in turn", run: bench::run },
     Subcommand { name: "bench", arguments: "hybrids", about: "time long prompts of networks with recurrent layers, write docs/hybrids.md", run: bench::run },
     Subcommand { name: "bindings", arguments: "", about: "write the page's types of the control API", run: bindings::run },
-    Subcommand { name: "check-macos", arguments: "[--link] [--bundle] [--release]", about: "prove from Linux that the Mac's code builds", run: check_macos::run },
+    Subcommand { name: "check-macos", arguments: "[--link] [--bundle]", about: "prove from Linux that the Mac's code builds", run: check_macos::run },
     Subcommand { name: "clients", arguments: "[--all [NAME...]]", about: "install the clients that the tests run; --all runs many more, writes docs/clients.md", run: clients::run },
     Subcommand { name: "dist", arguments: "PRODUCT [ARGUMENT...]", about: "make a part of a release; without PRODUCT, list them", run: dist::run },
     Subcommand { name: "docs", arguments: "", about: "write the pages anew that are made of what the code knows", run: docs::run },

@@ -47,7 +47,7 @@ pub fn testkit() -> anyhow::Result<PathBuf> {
 }
 
 /// How to build.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub enum Profile {
     Dev,
     Release,

@@ -63,7 +63,7 @@ writes; SDKs run the code that `tokbar connect` prints.
 
 const TAIL: &str = "
 `tokbar connect` also knows others, which are not run here: Cursor (its servers call the model, which takes an account and a
-tunnel), Goose (neither npm nor PyPI has it), Open WebUI (its container is in no package registry; its package on PyPI brings
+tunnel), Goose (its program is on neither npm nor PyPI), Open WebUI (its container is in no package registry; its package on PyPI brings
 261 others, PyTorch for CUDA among them) and Zed (a desktop program, in no package registry).
 ";
 
