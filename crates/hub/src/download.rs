@@ -128,7 +128,7 @@ impl Default for Patience {
     }
 }
 
-/// How far a download is, in bytes of all files. The total grows once when the weights are known, and a server that
+/// How far a download is, in bytes of all files. The total is 0 until the Hub has answered, and grows once when the weights are known, and a server that
 /// cannot resume sets a file back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
@@ -167,7 +167,7 @@ fn download_from(
 ) -> Result<PathBuf, DownloadError> {
     let name = HubId::parse(id).ok_or_else(|| DownloadError::BadId { id: id.to_owned() })?;
     let hub = Hub::new(&name, options, endpoint)?;
-    let listing = Listing::parse(&ask(&hub, &options.patience)?, hub.endpoint(), &name)?;
+    let listing = Listing::parse(&ask(&hub, &options.patience, progress)?, hub.endpoint(), &name)?;
     let store = Store::new(&options.cache, &name, &listing.commit)?;
     let (patience, parallel, present) = (options.patience, options.parallel, options.present);
     let mut fetch = Fetch { hub, store, patience, parallel, present, progress, n_before: 0, n_bytes: 0 };
@@ -193,11 +193,13 @@ fn download_from(
 }
 
 /// The Hub's answer about the model. A Hub that cannot be reached at all is not tried again: most likely it stays so.
-fn ask(hub: &Hub, patience: &Patience) -> Result<Vec<u8>, DownloadError> {
+fn ask(hub: &Hub, patience: &Patience, progress: &mut OnProgress<'_>) -> Result<Vec<u8>, DownloadError> {
     let mut tries = Tries { patience: *patience, n_failed: 0 };
     loop {
-        match hub.listing() {
-            Err(error) if !matches!(error, DownloadError::Network { .. }) => tries.pause(error)?,
+        // Nothing is known of the model yet.
+        let mut told = |n_bytes_done: u64| progress(Progress { n_bytes_done, n_bytes: 0 });
+        match worker::while_told(hub, 0, &mut told, |_| hub.listing()) {
+            Err(error) if !matches!(error, DownloadError::Network { .. }) => tries.pause(error, &mut || told(0))?,
             answer => return answer,
         }
     }
@@ -282,7 +284,7 @@ impl Fetch<'_, '_> {
                     if partial.n_bytes() >= n_before.saturating_add(N_PROGRESS_BYTES) {
                         tries.n_failed = 0;
                     }
-                    tries.pause(error)?;
+                    tries.pause(error, &mut || self.tell(partial.n_bytes()))?;
                 }
             }
         }
@@ -309,9 +311,12 @@ impl Fetch<'_, '_> {
         serde_json::from_slice(&bytes).map_err(damaged)
     }
 
+    fn tell(&mut self, n_bytes: u64) -> ControlFlow<()> {
+        (self.progress)(Progress { n_bytes_done: self.n_before.saturating_add(n_bytes), n_bytes: self.n_bytes })
+    }
+
     fn report(&mut self, n_bytes: u64) -> Result<(), DownloadError> {
-        let progress = Progress { n_bytes_done: self.n_before.saturating_add(n_bytes), n_bytes: self.n_bytes };
-        match (self.progress)(progress) {
+        match self.tell(n_bytes) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(DownloadError::Cancelled),
         }
@@ -325,8 +330,8 @@ struct Tries {
 }
 
 impl Tries {
-    /// Waits before another try, or gives `error` back when there is to be none.
-    fn pause(&mut self, error: DownloadError) -> Result<(), DownloadError> {
+    /// Waits before another try, or gives `error` back when there is to be none. `told` is asked meanwhile, and may break off.
+    fn pause(&mut self, error: DownloadError, told: &mut dyn FnMut() -> ControlFlow<()>) -> Result<(), DownloadError> {
         if !error.may_pass() || self.n_failed >= self.patience.n_retries {
             return Err(error);
         }
@@ -335,7 +340,15 @@ impl Tries {
             DownloadError::Refused { retry_after: Some(asked), .. } => (*asked).min(self.patience.pause_asked_max),
             _ => Duration::ZERO,
         };
-        thread::sleep(self.patience.pause.saturating_mul(1 << self.n_failed.min(6)).max(asked));
+        let mut left = self.patience.pause.saturating_mul(1 << self.n_failed.min(6)).max(asked);
+        while !left.is_zero() {
+            if told().is_break() {
+                return Err(DownloadError::Cancelled);
+            }
+            let part = left.min(worker::LOOK);
+            thread::sleep(part);
+            left -= part;
+        }
         self.n_failed += 1;
         Ok(())
     }

@@ -84,6 +84,9 @@ fn the_page_is_the_servers_and_may_ask_the_shell_little() {
         }
         let update = ask("'check_for_updates'").await["answer"].to_string();
         assert!(update.contains("update it the way it was built"), "{update}");
+        let known = ask("'update'").await["answer"].clone();
+        assert_eq!((&known["is_looking"], &known["ready"]), (&json!(false), &Value::Null), "{known}");
+        assert_eq!(known.to_string(), update, "what was found is still known");
         let menu_bar = ask("'open_menu_bar_settings'").await["error"].to_string();
         assert!(menu_bar.contains("no such settings"), "{menu_bar}");
     });

@@ -3,7 +3,8 @@ import { readFileSync } from "node:fs";
 import { expect, open, seriousFaults, settled, test } from "./fixtures";
 
 test("a run is measured, drawn and exported; another is broken off", async ({ page, loaded }) => {
-  test.setTimeout(240_000);
+  // It measures as long as the machine needs.
+  test.setTimeout(900_000);
   await open(page, loaded, "bench");
   await settled(page);
   await page.getByRole("combobox", { name: "Suite" }).selectOption("Speed");
@@ -11,7 +12,7 @@ test("a run is measured, drawn and exported; another is broken off", async ({ pa
   await expect(page.getByRole("progressbar")).toBeVisible();
   expect(await seriousFaults(page), "while it runs").toEqual([]);
   const row = page.getByRole("row").nth(1);
-  await expect(row).toContainText("done", { timeout: 200_000 });
+  await expect(row).toContainText("done", { timeout: 800_000 });
   const chart = page.getByRole("img", { name: "short prompt, decode over runs" });
   await expect(chart).toHaveAttribute("aria-label", /tok\/s/);
 

@@ -19,7 +19,7 @@ use super::pieces::{Claim, Pieces};
 use super::{N_CHUNK_BYTES, N_PROGRESS_BYTES, Patience, Tries};
 
 /// How often progress is told while nothing comes.
-const LOOK: Duration = Duration::from_millis(200);
+pub const LOOK: Duration = Duration::from_millis(200);
 
 /// One file at one commit.
 pub struct Wanted<'a> {
@@ -59,7 +59,7 @@ pub fn fill(
 ) -> Result<bool, DownloadError> {
     let is_over = AtomicBool::new(false);
     let outcome = thread::scope(|scope| {
-        let (sender, receiver) = sync_channel::<Result<(), Ended>>(n_connections.max(1));
+        let (sender, receiver) = sync_channel::<Ended>(n_connections.max(1));
         for _ in 0..n_connections.max(1) {
             let (sender, is_over) = (sender.clone(), &is_over);
             scope.spawn(move || connection(wanted, pieces, is_over, &sender));
@@ -73,16 +73,13 @@ pub fn fill(
                 outcome = Err(DownloadError::Cancelled);
             }
             match receiver.recv_timeout(LOOK) {
-                Ok(Ok(())) | Err(RecvTimeoutError::Timeout) => {}
-                Ok(Err(ended)) => {
-                    is_over.store(true, Ordering::Release);
-                    if outcome.is_ok() {
-                        outcome = match ended {
-                            Ended::NoParts => Ok(false),
-                            Ended::Failed(error) => Err(error),
-                        };
-                    }
+                Ok(ended) if outcome.is_ok() => {
+                    outcome = match ended {
+                        Ended::NoParts => Ok(false),
+                        Ended::Failed(error) => Err(error),
+                    };
                 }
+                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return outcome,
             }
         }
@@ -91,14 +88,15 @@ pub fn fill(
 }
 
 /// Takes pieces until there are none.
-fn connection(wanted: &Wanted<'_>, pieces: &Pieces, is_over: &AtomicBool, sender: &SyncSender<Result<(), Ended>>) {
+fn connection(wanted: &Wanted<'_>, pieces: &Pieces, is_over: &AtomicBool, sender: &SyncSender<Ended>) {
     while !is_over.load(Ordering::Acquire) {
         let Some(mut claim) = pieces.claim() else { break };
         let brought = bring(wanted, &mut claim, is_over);
+        let Err(ended) = brought else { continue };
+        // Before the claim is given back: nobody goes on with it.
+        is_over.store(true, Ordering::Release);
         // A receiver that is gone has had its answer.
-        if let Err(ended) = brought
-            && sender.send(Err(ended)).is_err()
-        {
+        if sender.send(ended).is_err() {
             break;
         }
     }
@@ -117,7 +115,9 @@ fn bring(wanted: &Wanted<'_>, claim: &mut Claim<'_>, is_over: &AtomicBool) -> Re
                 if claim.at() >= n_before.saturating_add(N_PROGRESS_BYTES) {
                     tries.n_failed = 0;
                 }
-                tries.pause(error)?;
+                tries.pause(error, &mut || {
+                    if is_over.load(Ordering::Acquire) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                })?;
             }
             Err(Ended::NoParts) => return Err(Ended::NoParts),
         }
@@ -157,21 +157,35 @@ pub fn rest(
     partial: &mut Partial,
     told: &mut dyn FnMut(u64) -> ControlFlow<()>,
 ) -> Result<(), DownloadError> {
-    let mut n_bytes = partial.n_bytes();
+    let n_bytes = partial.n_bytes();
+    while_told(wanted.hub, n_bytes, told, move |sender| bring_rest(wanted, partial, sender))
+}
+
+/// Has `work` ask the Hub. `told` hears of the bytes that it counts, from `n_bytes` on, and may break off, also while nothing
+/// comes.
+///
+/// # Errors
+/// The work's, or that it was broken off.
+pub fn while_told<T: Send>(
+    hub: &Hub,
+    mut n_bytes: u64,
+    told: &mut dyn FnMut(u64) -> ControlFlow<()>,
+    work: impl FnOnce(&SyncSender<u64>) -> Result<T, DownloadError> + Send,
+) -> Result<T, DownloadError> {
     thread::scope(|scope| {
         // Without room: each part is told of before the next is taken.
         let (sender, receiver) = sync_channel(0);
-        let bringing = scope.spawn(move || bring_rest(wanted, partial, &sender));
+        let working = scope.spawn(move || work(&sender));
         loop {
             match receiver.recv_timeout(LOOK) {
                 Ok(n) => n_bytes = n,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
-                    return bringing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                    return working.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
                 }
             }
             if told(n_bytes).is_break() {
-                wanted.hub.client().hang_up();
+                hub.client().hang_up();
                 return Err(DownloadError::Cancelled);
             }
         }

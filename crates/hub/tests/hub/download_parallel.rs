@@ -162,6 +162,31 @@ fn a_download_is_cancelled_while_its_server_is_silent() {
     }
 }
 
+/// Neither for the Hub's word on the model, nor between two tries.
+#[test]
+fn a_download_is_cancelled_before_anything_came() {
+    let repository = Repository::new();
+    for is_silent in [true, false] {
+        let served = repository.clone();
+        let bed = parallel(move |asked, _| match asked.path.starts_with("/api/") {
+            true if is_silent => Answer { n_sent: 0, is_silent, ..served.answer(asked) },
+            true => Answer::status(503),
+            false => served.answer(asked),
+        });
+        let mut bed = bed.retrying(9);
+        (bed.options.patience.stall, bed.options.patience.pause) =
+            (Duration::from_secs(3600), Duration::from_secs(3600));
+        let mut n_told = 0;
+        let cancelled = download(ID, &bed.options, &mut |now| {
+            assert_eq!(now, Progress { n_bytes_done: 0, n_bytes: 0 });
+            n_told += 1;
+            if n_told < 2 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        assert!(matches!(cancelled, Err(DownloadError::Cancelled)), "{cancelled:?}");
+        bed.check_absent();
+    }
+}
+
 #[test]
 fn a_mirror_takes_over_and_hears_no_token() {
     let repository = Repository::new();

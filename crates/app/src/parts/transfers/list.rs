@@ -229,7 +229,8 @@ impl Job {
 
     /// How far it is, from the thread of `turn`.
     pub fn came(&self, turn: u64, (n_done, n_bytes): (u64, u64), (bytes_per_s, left_s): (Option<f64>, Option<f64>)) {
-        if turn == self.turn() {
+        // Before the Hub has answered, what is known of an earlier try is more.
+        if turn == self.turn() && n_bytes > 0 {
             let mut course = self.course();
             (course.n_bytes_done, course.n_bytes) = (n_done, Some(n_bytes));
             (course.bytes_per_s, course.left_s) = (bytes_per_s, left_s);
