@@ -136,3 +136,25 @@ fn the_next_turn_extends_the_last_one() {
     let found: Vec<&str> = rewriting.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(found, known, "{rewriting:#?}");
 }
+
+/// Long conversations stay within the limits that hostile templates meet.
+#[test]
+fn long_conversations_render() {
+    let say = |role, text: &str| Message::new(role, text.to_owned());
+    let variables = fixtures::object(&fixtures::read("public_templates.json")["variables"]);
+    let turns = |n: usize| -> Vec<Message> {
+        let turn = |_| [say(Role::User, &"A question. ".repeat(20)), say(Role::Assistant, &"An answer. ".repeat(40))];
+        (0..n).flat_map(turn).chain([say(Role::User, "And now?")]).collect()
+    };
+    let mut failed = Vec::new();
+    for (name, source) in sources() {
+        let template = ChatTemplate::from_source(&source, variables.clone()).unwrap();
+        // One copies all of its text for each part that it adds.
+        let n_turns = if name == "Reka-Edge" { 150 } else { 1000 };
+        if render(&template, &turns(1), &[], &Map::new()).is_ok() {
+            let long = render(&template, &turns(n_turns), &[], &Map::new());
+            failed.extend(long.err().map(|error| format!("{name}: {error}")));
+        }
+    }
+    assert!(failed.is_empty(), "{failed:#?}");
+}
