@@ -130,7 +130,7 @@ impl OutputParser {
             self.start_call();
             self.call.end(&mut self.output);
         } else if self.place != Place::Region {
-            self.reject();
+            self.reject_at_end();
         }
         self.flush_space();
         let reason =

@@ -12,6 +12,8 @@ mod loose_calls;
 mod matrix;
 #[path = "parser/more_cases_tests.rs"]
 mod more_cases;
+#[path = "parser/odd_cases_tests.rs"]
+mod odd_cases;
 #[path = "parser/token_split_tests.rs"]
 mod token_splits;
 

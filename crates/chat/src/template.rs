@@ -2,20 +2,26 @@
 //!
 //! Templates are Jinja programs from the checkpoint and not trusted: work, memory, recursion and output are bounded.
 
+mod charges;
 mod context;
 mod functions;
 mod generation;
-mod growth;
+mod guard;
+mod held;
 mod json;
 mod methods;
 mod plain_tools;
 mod source;
 mod switches;
 
-use std::{io, path::Path};
+use std::{collections::BTreeMap, path::Path};
 
 use jiff::Zoned;
-use minijinja::{Environment, ErrorKind, Value, syntax::SyntaxConfig};
+use minijinja::{
+    AutoEscape, Environment, ErrorKind,
+    machinery::{eval, get_compiled_template, make_string_output},
+    syntax::SyntaxConfig,
+};
 use serde_json::Map;
 
 use plain_tools::Knowledge;
@@ -24,12 +30,18 @@ use crate::{Detection, Message, Tool, ToolFormat, files::FileError, tokenizer_co
 
 /// Work that one render may do beyond what its input's size asks for: instructions, or units of 64 bytes.
 const FUEL: u64 = 2_000_000;
+/// Work for each byte of input.
+const FUEL_PER_BYTE: u64 = 2;
+/// Work for each pair of messages, as some templates look at all messages for each, and the most for all pairs.
+const FUEL_PER_PAIR: u64 = 12;
+const FUEL_PAIRS_MAX: u64 = 48_000_000;
+/// Heaviest value beyond twice the input.
+const WEIGHT_MAX: u64 = 16 << 20;
 /// Levels of nested loops, macros and blocks.
 const RECURSION_MAX: usize = 300;
 /// Longest rendered prompt.
 const OUTPUT_BYTES_MAX: usize = 16 << 20;
-/// Stack of one render. A template can nest lists as deep as its fuel lasts, and dropping them recurses. The pages are
-/// only reserved, not used.
+/// Stack for reading or rendering a template, which recurse over its source. The pages are only reserved, not used.
 const STACK_BYTES: usize = 512 << 20;
 
 /// Variables that `template_kwargs` cannot replace: what they hold has been checked, and counts for the work limit.
@@ -189,7 +201,8 @@ impl ChatTemplate {
         let mut first_error = None;
         for style in entry.style.attempts(prompt.messages) {
             let context = context::build(prompt, &self.special_tokens, style, now);
-            match stacker::grow(STACK_BYTES, || self.render_context(entry, context)) {
+            let fuel = fuel(prompt.messages.len() as u64, context.weight);
+            match stacker::grow(STACK_BYTES, || self.render_context(entry, context, fuel)) {
                 Err(error @ TemplateError::Render { .. }) => first_error = first_error.or(Some(error)),
                 result => return result,
             }
@@ -232,31 +245,46 @@ impl ChatTemplate {
         self.tool_use.as_ref().filter(|_| !tools.is_empty()).unwrap_or(&self.default)
     }
 
-    fn render_context(&self, entry: &TemplateEntry, context: context::Context) -> Result<String, TemplateError> {
+    fn render_context(
+        &self,
+        entry: &TemplateEntry,
+        context: context::Context,
+        fuel: u64,
+    ) -> Result<String, TemplateError> {
         let mut environment = self.environment.clone();
-        let fuel = FUEL + context.n_bytes as u64;
         environment.set_fuel(Some(fuel));
-        growth::add_filters(&mut environment);
-        let mut output = BoundedOutput::default();
+        guard::add_filters(&mut environment, context.weight.saturating_mul(2).saturating_add(WEIGHT_MAX));
         let template = environment.get_template(entry.name).map_err(|error| render_error(&error, fuel))?;
-        let result = template.render_captured_to(context.variables, &mut output).map(drop);
-        if output.full {
+        let instructions = guard::guard(&get_compiled_template(&template).instructions);
+        let mut text = String::new();
+        let mut output = make_string_output(&mut text);
+        let result =
+            eval(&environment, &instructions, context.variables, &BTreeMap::new(), &mut output, AutoEscape::None)
+                .map(drop);
+        result.map_err(|error| render_error(&error, fuel))?;
+        drop(output);
+        if text.len() > OUTPUT_BYTES_MAX {
             return Err(TemplateError::OutputLimit { max_bytes: OUTPUT_BYTES_MAX });
         }
-        result.map_err(|error| render_error(&error, fuel))?;
-        String::from_utf8(output.bytes).map_err(|error| TemplateError::Render { detail: error.to_string() })
+        Ok(text)
     }
 }
 
 impl TemplateEntry {
     fn add(environment: &mut Environment<'_>, name: &'static str, source: String) -> Result<Self, TemplateError> {
-        let rewritten = growth::guard(&generation::neutralise(&source));
-        environment
-            .add_template_owned(name, rewritten)
+        let neutral = generation::neutralise(&source);
+        guard::check_source(&neutral, environment.syntax()).map_err(|detail| TemplateError::Syntax { detail })?;
+        stacker::grow(STACK_BYTES, || environment.add_template_owned(name, neutral))
             .map_err(|error| TemplateError::Syntax { detail: describe(&error) })?;
         let style = context::Style::of(&source);
         Ok(Self { name, source, style })
     }
+}
+
+/// Work that a render may do for so many messages, and input of this weight.
+fn fuel(n_messages: u64, weight: u64) -> u64 {
+    let for_pairs = n_messages.saturating_mul(n_messages).saturating_mul(FUEL_PER_PAIR).min(FUEL_PAIRS_MAX);
+    FUEL.saturating_add(weight.saturating_mul(FUEL_PER_BYTE)).saturating_add(for_pairs)
 }
 
 /// Switches with the tools under the name that some templates have for them, where the caller does not set it.
@@ -286,28 +314,6 @@ fn environment() -> Result<Environment<'static>, TemplateError> {
     Ok(environment)
 }
 
-/// Collects output up to the limit.
-#[derive(Default)]
-struct BoundedOutput {
-    bytes: Vec<u8>,
-    full: bool,
-}
-
-impl io::Write for BoundedOutput {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.bytes.len() + bytes.len() > OUTPUT_BYTES_MAX {
-            self.full = true;
-            return Err(io::ErrorKind::FileTooLarge.into());
-        }
-        self.bytes.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 fn render_error(error: &minijinja::Error, fuel: u64) -> TemplateError {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(current) = cause {
@@ -335,9 +341,6 @@ fn describe(error: &minijinja::Error) -> String {
     }
     innermost.to_string()
 }
-
-/// What a template sees.
-type Variables = Value;
 
 #[cfg(test)]
 #[path = "template_tests.rs"]

@@ -7,6 +7,7 @@ const NAME: usize = 1;
 const FENCE: usize = 2;
 const ARGUMENTS: usize = 3;
 const AFTER: usize = 4;
+const ONLY_NAME: usize = 5;
 
 pub(super) const FORMAT: ToolFormat = ToolFormat {
     name: "deepseek_v3",
@@ -22,6 +23,7 @@ pub(super) const FORMAT: ToolFormat = ToolFormat {
             body: Body::Layout,
             rules: &[
                 Rule::new("<｜tool▁call▁begin｜>function<｜tool▁sep｜>", Goto::State(NAME)),
+                Rule::new("<｜tool▁call▁begin｜>", Goto::State(ONLY_NAME)),
                 Rule::new("<｜tool▁calls▁end｜>", Goto::Back),
             ],
             otherwise: Goto::Reject,
@@ -57,6 +59,12 @@ pub(super) const FORMAT: ToolFormat = ToolFormat {
                 Rule::new("<｜tool▁calls▁end｜>", Goto::Back),
             ],
             otherwise: Goto::Back,
+        },
+        // As V3.1 writes it.
+        State {
+            body: Body::Name(NameStyle::Plain),
+            rules: &[Rule::new("<｜tool▁sep｜>", Goto::State(FENCE))],
+            otherwise: Goto::Reject,
         },
     ],
     literals: &[],

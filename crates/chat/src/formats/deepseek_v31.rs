@@ -21,25 +21,35 @@ pub(super) const FORMAT: ToolFormat = ToolFormat {
             body: Body::Layout,
             rules: &[
                 Rule::new("<｜tool▁call▁begin｜>", Goto::State(NAME)),
+                Rule::new("<｜tool▁call▁begin｜>function<｜tool▁sep｜>", Goto::State(NAME)),
                 Rule::new("<｜tool▁calls▁end｜>", Goto::Back),
             ],
             otherwise: Goto::Reject,
         },
         State {
             body: Body::Name(NameStyle::Plain),
-            rules: &[Rule::new("<｜tool▁sep｜>", Goto::State(ARGUMENTS))],
+            rules: &[
+                Rule::new("<｜tool▁sep｜>", Goto::State(ARGUMENTS)),
+                Rule::new("\n", Goto::State(ARGUMENTS)),
+                Rule::new("```", Goto::State(ARGUMENTS)).peeks(),
+            ],
             otherwise: Goto::Reject,
         },
         State {
             body: Body::JsonArguments { done: Goto::State(AFTER) },
-            rules: &[Rule::new("<｜tool▁call▁end｜>", Goto::State(AFTER)).ends()],
+            rules: &[
+                // As DeepSeek V3 fences them.
+                Rule::new("```json", Goto::State(ARGUMENTS)),
+                Rule::new("<｜tool▁call▁end｜>", Goto::State(AFTER)).ends(),
+            ],
             otherwise: Goto::Reject,
         },
         State {
             body: Body::Layout,
             rules: &[
+                Rule::new("```", Goto::State(AFTER)),
                 Rule::new("<｜tool▁call▁end｜>", Goto::State(AFTER)),
-                Rule::new("<｜tool▁call▁begin｜>", Goto::State(NAME)),
+                Rule::new("<｜tool▁call▁begin｜>", Goto::State(SECTION)).peeks(),
                 Rule::new("<｜tool▁calls▁end｜>", Goto::Back),
             ],
             otherwise: Goto::Back,

@@ -14,7 +14,7 @@ pub(super) const FORMAT: ToolFormat = ToolFormat {
     entries: &[Rule::new("<|tool_call>", Goto::State(OPEN))],
     fresh_entries: &[Rule::new("call:", Goto::State(NAME))],
     states: &[
-        State { body: Body::Layout, rules: &[Rule::new("call:", Goto::State(NAME))], otherwise: Goto::Reject },
+        State { body: Body::Layout, rules: &[Rule::new("call:", Goto::State(NAME))], otherwise: Goto::State(NAME) },
         State {
             body: Body::Name(NameStyle::Plain),
             rules: &[Rule::new("{", Goto::State(ARGUMENTS)).starts().peeks()],

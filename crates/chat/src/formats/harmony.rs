@@ -28,10 +28,21 @@ pub(super) const FORMAT: ToolFormat = ToolFormat {
         },
         State {
             body: Body::JsonArguments { done: Goto::State(AFTER) },
-            rules: &[CALL.ends(), END.ends(), RETURN.ends(), START.ends()],
+            rules: &[
+                CALL.ends(),
+                END.ends(),
+                RETURN.ends(),
+                START.ends(),
+                Rule::new("```json", Goto::State(ARGUMENTS)),
+                Rule::new("```", Goto::State(ARGUMENTS)),
+            ],
             otherwise: Goto::Reject,
         },
-        State { body: Body::Layout, rules: &[CALL, END, RETURN, START, CHANNEL], otherwise: Goto::Text },
+        State {
+            body: Body::Layout,
+            rules: &[CALL, END, RETURN, START, CHANNEL, Rule::new("```", Goto::State(AFTER))],
+            otherwise: Goto::Text,
+        },
     ],
     literals: &["<|constrain|>"],
     ids: IdStyle::Call,

@@ -7,6 +7,9 @@ const LIST: usize = 1;
 const NAME: usize = 2;
 const ARGUMENTS: usize = 3;
 const AFTER: usize = 4;
+const CALL: usize = 5;
+
+const OBJECT: Rule = Rule::new("{", Goto::State(CALL)).peeks();
 
 pub(super) const FORMAT: ToolFormat = ToolFormat {
     name: "lfm2",
@@ -19,8 +22,8 @@ pub(super) const FORMAT: ToolFormat = ToolFormat {
     entries: &[Rule::new("<|tool_call_start|>", Goto::State(OPEN))],
     fresh_entries: &[Rule::new("[", Goto::State(LIST))],
     states: &[
-        State { body: Body::Layout, rules: &[Rule::new("[", Goto::State(LIST))], otherwise: Goto::State(NAME) },
-        State { body: Body::Layout, rules: &[], otherwise: Goto::State(NAME) },
+        State { body: Body::Layout, rules: &[Rule::new("[", Goto::State(LIST)), OBJECT], otherwise: Goto::State(NAME) },
+        State { body: Body::Layout, rules: &[OBJECT], otherwise: Goto::State(NAME) },
         State {
             body: Body::Name(NameStyle::Plain),
             rules: &[Rule::new("(", Goto::State(ARGUMENTS)).peeks()],
@@ -40,6 +43,11 @@ pub(super) const FORMAT: ToolFormat = ToolFormat {
                 Rule::new("<|tool_call_start|>", Goto::State(OPEN)),
             ],
             otherwise: Goto::Back,
+        },
+        State {
+            body: Body::JsonCall { done: Goto::State(AFTER) },
+            rules: &[Rule::new("<|tool_call_end|>", Goto::Back).ends()],
+            otherwise: Goto::Reject,
         },
     ],
     literals: &[],

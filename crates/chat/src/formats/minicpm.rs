@@ -8,28 +8,28 @@ const KEY: usize = 2;
 const VALUE: usize = 3;
 const CDATA: usize = 4;
 
-const VALUE_END: &[&str] = &["<param name=\"", "</function>"];
+const VALUE_END: &[&str] = &["<param name=", "</function>"];
 
 pub(super) const FORMAT: ToolFormat = ToolFormat {
     name: "minicpm",
     aliases: &["minicpm5"],
     detect: &[Markers { all: &["<function name=\"", "<param name=\""], none: &[] }],
-    entries: &[Rule::new("<function name=\"", Goto::State(NAME))],
+    entries: &[Rule::new("<function name=", Goto::State(NAME))],
     fresh_entries: &[],
     states: &[
         State {
             body: Body::Name(NameStyle::Plain),
-            rules: &[Rule::new("\">", Goto::State(PARAMETERS)).starts()],
+            rules: &[Rule::new(">", Goto::State(PARAMETERS)).starts()],
             otherwise: Goto::Reject,
         },
         State {
             body: Body::Layout,
-            rules: &[Rule::new("<param name=\"", Goto::State(KEY)), Rule::new("</function>", Goto::Back).ends()],
+            rules: &[Rule::new("<param name=", Goto::State(KEY)), Rule::new("</function>", Goto::Back).ends()],
             otherwise: Goto::Back,
         },
         State {
             body: Body::Key,
-            rules: &[Rule::new("\">", Goto::State(VALUE)), Rule::new("\"><![CDATA[", Goto::State(CDATA))],
+            rules: &[Rule::new(">", Goto::State(VALUE)), Rule::new("><![CDATA[", Goto::State(CDATA))],
             otherwise: Goto::Back,
         },
         State {

@@ -13,44 +13,44 @@ pub(super) const FORMAT: ToolFormat = ToolFormat {
     name: "minimax",
     aliases: &["minimax_m2"],
     detect: &[Markers { all: &["<minimax:tool_call>", "<invoke name="], none: &[] }],
-    entries: &[Rule::new("<minimax:tool_call>", Goto::State(SECTION))],
+    entries: &[Rule::new("<minimax:tool_call>", Goto::State(SECTION)), Rule::new("<invoke name=", Goto::State(NAME))],
     fresh_entries: &[],
     states: &[
         State {
             body: Body::Layout,
-            rules: &[Rule::new("<invoke name=\"", Goto::State(NAME)), Rule::new("</minimax:tool_call>", Goto::Back)],
+            rules: &[Rule::new("<invoke name=", Goto::State(NAME)), Rule::new("</minimax:tool_call>", Goto::Back)],
             otherwise: Goto::Reject,
         },
         State {
             body: Body::Name(NameStyle::Plain),
-            rules: &[Rule::new("\">", Goto::State(PARAMETERS)).starts()],
+            rules: &[Rule::new(">", Goto::State(PARAMETERS)).starts()],
             otherwise: Goto::Reject,
         },
         State {
             body: Body::Layout,
             rules: &[
-                Rule::new("<parameter name=\"", Goto::State(KEY)),
+                Rule::new("<parameter name=", Goto::State(KEY)),
                 Rule::new("</invoke>", Goto::State(AFTER)).ends(),
                 Rule::new("</minimax:tool_call>", Goto::Back).ends(),
             ],
             otherwise: Goto::Back,
         },
-        State { body: Body::Key, rules: &[Rule::new("\">", Goto::State(VALUE))], otherwise: Goto::Back },
+        State { body: Body::Key, rules: &[Rule::new(">", Goto::State(VALUE))], otherwise: Goto::Back },
         State {
             body: Body::Value(ValueStyle::Exact),
             rules: &[
                 Rule::new("</parameter>", Goto::State(PARAMETERS)).before(&[
-                    "<parameter name=\"",
+                    "<parameter name=",
                     "</invoke>",
                     "</minimax:tool_call>",
                 ]),
-                Rule::new("</invoke>", Goto::State(AFTER)).ends().before(&["</minimax:tool_call>", "<invoke name=\""]),
+                Rule::new("</invoke>", Goto::State(AFTER)).ends().before(&["</minimax:tool_call>", "<invoke name="]),
             ],
             otherwise: Goto::Back,
         },
         State {
             body: Body::Layout,
-            rules: &[Rule::new("<invoke name=\"", Goto::State(NAME)), Rule::new("</minimax:tool_call>", Goto::Back)],
+            rules: &[Rule::new("<invoke name=", Goto::State(NAME)), Rule::new("</minimax:tool_call>", Goto::Back)],
             otherwise: Goto::Back,
         },
     ],

@@ -10,23 +10,26 @@ const KEY: usize = 3;
 const VALUE: usize = 4;
 const AFTER: usize = 5;
 const JSON: usize = 6;
+const ARGUMENTS: usize = 7;
 
 const TAG: Rule = Rule::new("<tool_call>", Goto::State(OPEN));
 const SEED: Rule = Rule::new("<seed:tool_call>", Goto::State(OPEN));
 const FUNCTION: Rule = Rule::new("<function=", Goto::State(NAME));
-const END: Rule = Rule::new("</tool_call>", Goto::Back);
+const NAMED: Rule = Rule::new("<function name=", Goto::State(NAME));
+const END: Rule = Rule::new("</tool_call>", Goto::State(AFTER));
+const FUNCTION_END: Rule = Rule::new("</function>", Goto::State(AFTER));
 const SEED_END: Rule = Rule::new("</seed:tool_call>", Goto::Back);
 
 pub(super) const FORMAT: ToolFormat = ToolFormat {
     name: "qwen3_coder",
     aliases: &["qwen3_coder_xml", "qwen3_xml", "nemotron", "nemotron3", "seed", "seed_oss"],
     detect: &[Markers { all: &["<function=", "<parameter="], none: &[] }],
-    entries: &[TAG, SEED, FUNCTION],
+    entries: &[TAG, SEED, FUNCTION, NAMED],
     fresh_entries: &[],
     states: &[
         State {
             body: Body::Layout,
-            rules: &[FUNCTION, Rule::new("{", Goto::State(JSON)).peeks()],
+            rules: &[FUNCTION, NAMED, TAG, Rule::new("{", Goto::State(JSON)).peeks()],
             otherwise: Goto::Reject,
         },
         State {
@@ -38,6 +41,8 @@ pub(super) const FORMAT: ToolFormat = ToolFormat {
             body: Body::Layout,
             rules: &[
                 Rule::new("<parameter=", Goto::State(KEY)),
+                Rule::new("<parameter name=", Goto::State(KEY)),
+                Rule::new("{", Goto::State(ARGUMENTS)).peeks(),
                 Rule::new("</function>", Goto::State(AFTER)).ends(),
                 END.ends(),
                 SEED_END.ends(),
@@ -51,6 +56,7 @@ pub(super) const FORMAT: ToolFormat = ToolFormat {
                 // A value may hold the closer itself; the real one stands before another tag.
                 Rule::new("</parameter>", Goto::State(PARAMETERS)).before(&[
                     "<parameter=",
+                    "<parameter name=",
                     "</function>",
                     "</tool_call>",
                 ]),
@@ -58,10 +64,19 @@ pub(super) const FORMAT: ToolFormat = ToolFormat {
             ],
             otherwise: Goto::Back,
         },
-        State { body: Body::Layout, rules: &[END, SEED_END, TAG, FUNCTION], otherwise: Goto::Back },
+        State {
+            body: Body::Layout,
+            rules: &[END, SEED_END, TAG, FUNCTION, NAMED, FUNCTION_END],
+            otherwise: Goto::Back,
+        },
         State {
             body: Body::JsonCall { done: Goto::State(AFTER) },
             rules: &[END.ends(), SEED_END.ends()],
+            otherwise: Goto::Reject,
+        },
+        State {
+            body: Body::JsonArguments { done: Goto::State(AFTER) },
+            rules: &[FUNCTION_END.ends(), END.ends(), SEED_END.ends()],
             otherwise: Goto::Reject,
         },
     ],

@@ -95,6 +95,12 @@ impl Entries {
         }
     }
 
+    /// Whether a text is one of the terminals that lead into calls.
+    pub fn is_entry(&self, text: &str) -> bool {
+        let leads_in = |entry: &&Entry| matches!(entry.lead, Lead::Format | Lead::Loose);
+        self.text.iter().filter(leads_in).any(|entry| entry.rule.on == text)
+    }
+
     pub fn of(&self, region: Region, freshness: Freshness) -> &[Entry] {
         match (region, freshness) {
             (Region::Text, Freshness::Fresh) => &self.fresh_text,

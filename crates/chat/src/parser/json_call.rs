@@ -4,6 +4,9 @@ use super::json_value::{JsonValue, Progress};
 
 /// Longest arguments held while the name is not known.
 const HELD_MAX: usize = 1 << 20;
+/// What models call a call's name and arguments.
+const NAMES: [&str; 4] = ["name", "function", "tool_name", "tool"];
+const ARGUMENTS: [&str; 5] = ["arguments", "parameters", "args", "input", "params"];
 /// Longest key or name.
 const KEY_MAX: usize = 256;
 /// Most objects around the call: `{"type": "function", "function": {...}}` has one.
@@ -26,6 +29,8 @@ pub(super) struct JsonCall {
     n_wrappers: usize,
     phase: Phase,
     key: String,
+    /// The quote that ends the key; `None` for a bare one.
+    key_quote: Option<char>,
     value: JsonValue,
     text: String,
 }
@@ -98,8 +103,14 @@ impl JsonCall {
 
     fn push_between(&mut self, character: char) -> Step {
         match character {
-            '"' => {
+            '"' | '\'' => {
                 self.key.clear();
+                self.key_quote = Some(character);
+                self.phase = Phase::InKey;
+            }
+            'a'..='z' if !self.has_arguments => {
+                self.key = character.to_string();
+                self.key_quote = None;
                 self.phase = Phase::InKey;
             }
             '}' => {
@@ -117,9 +128,11 @@ impl JsonCall {
     }
 
     fn push_key(&mut self, character: char) -> Step {
-        match character {
-            '"' => self.phase = Phase::Colon,
-            '\\' => return Step::Reject,
+        match (character, self.key_quote) {
+            (_, Some(quote)) if character == quote => self.phase = Phase::Colon,
+            (':', None) => self.phase = Phase::Value,
+            (_, None) if !character.is_ascii_alphabetic() && character != '_' => return Step::Reject,
+            ('\\', _) => return Step::Reject,
             _ => self.key.push(character),
         }
         Step::More
@@ -140,23 +153,26 @@ impl JsonCall {
         }
         self.value = JsonValue::default();
         self.text.clear();
+        let is_name = NAMES.contains(&self.key.as_str());
+        let is_arguments = ARGUMENTS.contains(&self.key.as_str());
         self.phase = match (self.key.as_str(), character) {
-            ("arguments" | "parameters", '}' | ',') => {
+            (_, '}' | ',') if is_arguments => {
                 self.phase = Phase::Key;
                 return self.push_between(character);
             }
-            ("name" | "function" | "tool_name", '"') if self.name.is_none() => Phase::InName,
-            ("id" | "tool_call_id", '"') => Phase::InId,
+            (_, '"' | '\'') if is_name && self.name.is_none() => Phase::InName,
+            ("id" | "tool_call_id", '"' | '\'') => Phase::InId,
             ("function", '{') if self.n_wrappers < WRAPPERS_MAX => {
                 self.n_wrappers += 1;
                 self.n_open += 1;
                 self.phase = Phase::Key;
                 return Step::More;
             }
-            ("arguments" | "parameters", '{') if !self.has_arguments => Phase::InArguments,
-            ("arguments" | "parameters", '"') if !self.has_arguments => Phase::InArgumentsText,
-            ("arguments" | "parameters", '[' | '0'..='9' | '-') => return Step::Reject,
-            ("type" | "call_id" | "arguments" | "parameters" | "description" | "required", _) => Phase::Skip,
+            (_, '{') if is_arguments && !self.has_arguments => Phase::InArguments,
+            (_, '"' | '\'') if is_arguments && !self.has_arguments => Phase::InArgumentsText,
+            (_, '[' | '0'..='9' | '-') if is_arguments => return Step::Reject,
+            ("type" | "call_id" | "description" | "required", _) => Phase::Skip,
+            _ if is_arguments => Phase::Skip,
             // A call's object has no other members before its name.
             _ if self.name.is_none() => return Step::Reject,
             _ => Phase::Skip,

@@ -1,5 +1,11 @@
 //! A JSON value as it arrives, passed on with the smallest repairs that keep it JSON.
 
+mod comments;
+mod python;
+
+use comments::Comment;
+use python::PythonString;
+
 /// Deepest nesting followed.
 const DEPTH_MAX: usize = 256;
 /// Longest number or literal.
@@ -8,7 +14,7 @@ const WORD_MAX: usize = 64;
 const STRING_PREFIXES: [&str; 8] = ["r", "b", "f", "u", "R", "B", "F", "U"];
 
 /// Follows one JSON value. It passes the text on as it is, but for: control characters and bad escapes in strings
-/// (escaped), stray commas (dropped), missing commas, colons and values (added), bare words (quoted), Python's `True`,
+/// (escaped), stray commas and comments (dropped), missing commas, colons and values (added), bare words (quoted), Python's `True`,
 /// `False` and `None`, single-quoted strings, and missing closers at the end. So what comes out is JSON.
 #[derive(Clone, Debug, Default)]
 pub(super) struct JsonValue {
@@ -24,6 +30,12 @@ pub(super) struct JsonValue {
     word: String,
     /// A comma and the whitespace after it, until a value follows.
     comma: String,
+    /// What is skipped, if anything.
+    comment: Comment,
+    /// The latest character.
+    last: char,
+    /// How strings are read where Python's may come.
+    python: Option<PythonString>,
 }
 
 /// What a place in the value asks for.
@@ -49,29 +61,19 @@ pub(super) enum Progress {
 }
 
 impl JsonValue {
-    /// Takes one character of a Python call's arguments, parentheses included: `(a="x", b=1)` is `{"a": "x", "b": 1}`.
-    pub fn push_python(&mut self, character: char, out: &mut String) -> Progress {
-        let innermost = self.stack.last().copied();
-        let character = match (character, innermost) {
-            _ if self.quote.is_some() => character,
-            ('(', None) => '{',
-            // A call inside, such as `dict(a=1)`, is an object of its arguments.
-            ('(', Some(_)) if !self.word.is_empty() && self.wants == Wants::Value => {
-                self.word.clear();
-                '{'
-            }
-            ('(', Some(_)) => '[',
-            (')', Some('{')) => '}',
-            (')', _) => ']',
-            ('=', Some('{')) => ':',
-            _ => character,
-        };
-        self.push(character, out)
-    }
-
     /// Takes one character and appends to `out` what is certain.
     pub fn push(&mut self, character: char, out: &mut String) -> Progress {
+        let progress = self.push_any(character, out);
+        self.last = character;
+        progress
+    }
+
+    fn push_any(&mut self, character: char, out: &mut String) -> Progress {
+        if self.quote.is_none() && self.skips(character) {
+            return Progress::More;
+        }
         match self.quote {
+            None if self.has_string() => self.push_after_string(character, out),
             Some(_) if !self.escape.is_empty() => self.push_escape(character, out),
             Some(quote) => self.push_in_string(character, quote, out),
             None => self.push_outside(character, out),
@@ -81,7 +83,7 @@ impl JsonValue {
     /// Appends whatever makes the text so far a complete value.
     pub fn complete(&mut self, out: &mut String) {
         self.escape.clear();
-        if self.quote.is_some() {
+        if self.quote.is_some() || self.has_string() {
             self.end_string(out);
         }
         self.flush_word(out);
@@ -91,6 +93,9 @@ impl JsonValue {
     }
 
     fn push_in_string(&mut self, character: char, quote: char, out: &mut String) -> Progress {
+        if self.python.is_some() && self.holds_quote(character, quote, out) {
+            return Progress::More;
+        }
         match character {
             '\\' => self.escape.push('\\'),
             _ if character == quote => return self.end_string(out),
@@ -127,6 +132,7 @@ impl JsonValue {
 
     fn end_string(&mut self, out: &mut String) -> Progress {
         self.quote = None;
+        self.python.iter_mut().for_each(PythonString::end);
         out.push('"');
         if self.is_key {
             self.wants = Wants::Colon;
@@ -146,6 +152,7 @@ impl JsonValue {
                 self.begin(out);
                 self.is_key = self.wants == Wants::Key;
                 self.quote = Some(character);
+                self.begin_python_string();
                 out.push('"');
             }
             '{' | '[' => {

@@ -19,6 +19,8 @@ mod wrapped;
 const WORD_MAX: usize = 256;
 /// The tool whose actions are written like calls of their own.
 const COMPUTER: &str = "computer";
+/// What may stand around names and keys.
+const QUOTES: [char; 2] = ['"', '\''];
 /// Longest text held before a call's name is known.
 const RAW_MAX: usize = 1 << 20;
 
@@ -113,7 +115,7 @@ impl OutputParser {
                 }
             }
             Body::Id => self.call.id = Some(word.trim().to_owned()).filter(|id| !id.is_empty()),
-            Body::Key => self.call.key = word.trim().to_owned(),
+            Body::Key => self.call.key = word.trim().trim_matches(QUOTES).to_owned(),
             Body::Value(_) => {
                 let mut text = String::new();
                 self.call.plain().end(&mut text);
@@ -297,6 +299,8 @@ impl OutputParser {
             return true;
         }
         let Some(name) = self.call.json_call.name.as_deref() else { return true };
+        let bare = name.strip_prefix("functions.").filter(|bare| self.tools.is_declared(bare));
+        let name = bare.unwrap_or(name);
         if !self.tools.is_declared(name) {
             return false;
         }
@@ -365,7 +369,8 @@ fn push_while(text: &str, mut push: impl FnMut(char) -> Progress) -> (usize, Pro
 /// A complete name, and the id in it.
 fn split_name(word: &str, style: NameStyle) -> (&str, Option<&str>) {
     match style {
-        NameStyle::Plain | NameStyle::Action => (word, None),
+        NameStyle::Plain => (word.trim_matches(QUOTES), None),
+        NameStyle::Action => (word, None),
         NameStyle::Kimi => {
             let name = word.strip_prefix("functions.").unwrap_or(word);
             (name.rsplit_once(':').map_or(name, |(name, _)| name), Some(word))
@@ -376,7 +381,8 @@ fn split_name(word: &str, style: NameStyle) -> (&str, Option<&str>) {
 /// What is there of a name that is still arriving.
 fn partial_name(word: &str, style: NameStyle) -> &str {
     match style {
-        NameStyle::Plain | NameStyle::Action => word,
+        NameStyle::Plain => word.trim_start_matches(QUOTES).trim_end().trim_end_matches(QUOTES),
+        NameStyle::Action => word,
         NameStyle::Kimi if "functions.".starts_with(word) => "",
         NameStyle::Kimi => {
             let name = word.strip_prefix("functions.").unwrap_or(word);

@@ -4,7 +4,7 @@ use jiff::Zoned;
 use minijinja::Value as Variable;
 use serde_json::{Map, Value, json};
 
-use super::{ChatPrompt, Variables, functions};
+use super::{ChatPrompt, functions, held};
 use crate::{Message, Tool, ToolCall};
 
 /// How a template wants its input, where templates differ.
@@ -65,10 +65,10 @@ impl Style {
     }
 }
 
-/// Variables and the bytes of text in them.
+/// Variables and what they weigh together.
 pub(super) struct Context {
-    pub variables: Variables,
-    pub n_bytes: usize,
+    pub variables: Variable,
+    pub weight: u64,
 }
 
 pub(super) fn build(
@@ -79,7 +79,6 @@ pub(super) fn build(
 ) -> Context {
     let messages: Vec<_> = prompt.messages.iter().map(|message| message_json(message, style)).collect();
     let tools: Vec<_> = prompt.tools.iter().map(tool_json).collect();
-    let n_bytes = messages.iter().chain(&tools).chain(prompt.template_kwargs.values()).map(text_bytes).sum();
     let mut variables = special_tokens.clone();
     variables.insert("messages".to_owned(), Value::Array(messages));
     variables.insert("tools".to_owned(), if tools.is_empty() { Value::Null } else { Value::Array(tools) });
@@ -88,8 +87,10 @@ pub(super) fn build(
     variables.extend(prompt.template_kwargs.clone());
     let now = now.clone();
     let strftime_now = Variable::from_function(move |format: &str| functions::strftime(&now, format));
-    let pairs = variables.iter().map(|(name, value)| (name.as_str(), variable(value)));
-    Context { variables: Variable::from_pairs(pairs.chain([("strftime_now", strftime_now)])), n_bytes }
+    let values: Vec<_> = variables.iter().map(|(name, value)| (name.as_str(), variable(value))).collect();
+    let weights = values.iter().map(|(_, value)| held::weigh(value, u64::MAX).map_or(u64::MAX, |size| size.weight));
+    let weight = weights.fold(0, u64::saturating_add);
+    Context { variables: Variable::from_pairs(values.into_iter().chain([("strftime_now", strftime_now)])), weight }
 }
 
 /// Whether a message has tool calls and no text.
@@ -147,18 +148,10 @@ pub(super) fn variable(value: &Value) -> Variable {
             (None, None) => Variable::from(number.as_f64().unwrap_or(f64::NAN)),
         },
         Value::String(text) => Variable::from(text.as_str()),
-        Value::Array(items) => items.iter().map(variable).collect(),
+        Value::Array(items) => held::weighed(Variable::from(items.iter().map(variable).collect::<Vec<_>>())),
         Value::Object(fields) => {
-            Variable::from_pairs(fields.iter().map(|(name, value)| (name.as_str(), variable(value))))
+            let pairs = fields.iter().map(|(name, value)| (name.as_str(), variable(value)));
+            held::weighed(Variable::from_pairs(pairs))
         }
-    }
-}
-
-fn text_bytes(value: &Value) -> usize {
-    match value {
-        Value::String(text) => text.len(),
-        Value::Array(items) => items.iter().map(text_bytes).sum(),
-        Value::Object(fields) => fields.iter().map(|(name, value)| name.len() + text_bytes(value)).sum(),
-        _ => 8,
     }
 }

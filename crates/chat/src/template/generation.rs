@@ -7,7 +7,7 @@ pub(super) fn neutralise(source: &str) -> String {
 }
 
 /// Writes a source anew, each tag as `write` has it. Text and raw blocks are left alone.
-pub(super) fn each_tag(source: &str, write: impl Fn(&str, &mut String)) -> String {
+fn each_tag(source: &str, write: impl Fn(&str, &mut String)) -> String {
     let mut out = String::with_capacity(source.len());
     let mut rest = source;
     while let Some(start) = find_tag(rest) {
@@ -53,7 +53,7 @@ fn tag_len(text: &str) -> usize {
 }
 
 /// Index of the quote that ends the string starting at `start`.
-pub(super) fn string_end(bytes: &[u8], start: usize) -> usize {
+fn string_end(bytes: &[u8], start: usize) -> usize {
     let mut idx = start + 1;
     while idx < bytes.len() && bytes[idx] != bytes[start] {
         idx += if bytes[idx] == b'\\' { 2 } else { 1 };

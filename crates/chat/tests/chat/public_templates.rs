@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use serde_json::{Map, Value};
-use tokbar_chat::{ChatPrompt, ChatTemplate, Detection, Message, Role, Tool, Zoned};
+use serde_json::{Map, Value, json};
+use tokbar_chat::{ChatPrompt, ChatTemplate, Detection, Message, Role, Tool, ToolCall, ToolFormat, Zoned};
 
 use crate::fixtures;
 
@@ -135,4 +135,65 @@ fn the_next_turn_extends_the_last_one() {
     let known: Vec<&str> = REWRITES.iter().map(|(name, _)| *name).collect();
     let found: Vec<&str> = rewriting.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(found, known, "{rewriting:#?}");
+}
+
+/// Long conversations stay within the limits that hostile templates meet.
+#[test]
+fn long_conversations_render() {
+    let say = |role, text: &str| Message::new(role, text.to_owned());
+    let variables = fixtures::object(&fixtures::read("public_templates.json")["variables"]);
+    let turns = |n: usize| -> Vec<Message> {
+        let turn = |_| [say(Role::User, &"A question. ".repeat(20)), say(Role::Assistant, &"An answer. ".repeat(40))];
+        (0..n).flat_map(turn).chain([say(Role::User, "And now?")]).collect()
+    };
+    let mut failed = Vec::new();
+    for (name, source) in sources() {
+        let template = ChatTemplate::from_source(&source, variables.clone()).unwrap();
+        // One copies all of its text for each part that it adds.
+        let n_turns = if name == "Reka-Edge" { 150 } else { 1000 };
+        if render(&template, &turns(1), &[], &Map::new()).is_ok() {
+            let long = render(&template, &turns(n_turns), &[], &Map::new());
+            failed.extend(long.err().map(|error| format!("{name}: {error}")));
+        }
+    }
+    assert!(failed.is_empty(), "{failed:#?}");
+}
+
+/// Templates that fail on tools: the sandbox of transformers refuses `append` as well, one wants tools as text of its own
+/// making, and one has no place for a system message.
+const WITHOUT_TOOLS: [&str; 4] =
+    ["Kimi-K2-Instruct", "Kimi-K2-Thinking", "fireworks-ai-llama-3-firefunction-v2", "google-gemma-2-2b-it"];
+
+/// A model is told of the tools by its template, or else by us; and of what was called and came back.
+#[test]
+fn every_template_tells_of_tools_calls_and_results() {
+    let variables = fixtures::object(&fixtures::read("public_templates.json")["variables"]);
+    let parameters = json!({"type": "object", "properties": {"town": {"type": "string", "description": "Where"}}});
+    let description = Some("How it is outside".to_owned());
+    let tools = [Tool { name: "weather_of".to_owned(), description, parameters }];
+    let call =
+        ToolCall { id: "abcdef123".to_owned(), name: "weather_of".to_owned(), arguments: json!({"town": "Zug"}) };
+    let said = Message { tool_calls: vec![call], ..Message::new(Role::Assistant, String::new()) };
+    let result = Message {
+        tool_call_id: Some("abcdef123".to_owned()),
+        name: Some("weather_of".to_owned()),
+        ..Message::new(Role::Tool, "{\"sky\": \"cloudless\"}".to_owned())
+    };
+    let talk = [Message::new(Role::User, "And in Zug?".to_owned()), said, result];
+    let now: Zoned = "2026-03-04T05:06:07[UTC]".parse().unwrap();
+    let mut silent = Vec::new();
+    for (name, source) in sources() {
+        let template = ChatTemplate::from_source(&source, variables.clone()).unwrap();
+        let format = template.detection().format.tools.unwrap_or(ToolFormat::plainest());
+        let prompt = ChatPrompt { messages: &talk, tools: &tools, template_kwargs: &Map::new() };
+        let text = template.render_with_tools(&prompt, format, &now).unwrap_or_else(|error| error.to_string());
+        let missing: Vec<_> = ["weather_of", "outside", "town", "Zug", "cloudless"]
+            .into_iter()
+            .filter(|word| !text.contains(word))
+            .collect();
+        if missing.is_empty() == WITHOUT_TOOLS.contains(&name.as_str()) {
+            silent.push(format!("{name}: {missing:?} in {}", text.chars().take(300).collect::<String>()));
+        }
+    }
+    assert!(silent.is_empty(), "{silent:#?}");
 }

@@ -8,6 +8,14 @@ use crate::formats::Goto;
 const NULL: &str = "null";
 
 impl OutputParser {
+    /// Gives up what was begun; a tag after a call that nothing follows was meant to close it, and is no text.
+    pub(in super::super) fn reject_at_end(&mut self) {
+        if self.call.n_calls > 0 && self.entries.is_entry(self.call.raw.trim()) {
+            self.call.raw.clear();
+        }
+        self.reject();
+    }
+
     /// Arguments that are no object: `null` for none, and an object as JSON text in a string.
     pub(super) fn wrapped_arguments(&mut self, (done, open): (Goto, char), text: &str, more: More) -> Option<Step> {
         if let Arguments::Text(value, held) = &mut self.call.arguments {

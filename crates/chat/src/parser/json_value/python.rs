@@ -1,0 +1,120 @@
+//! The arguments of a Python call. A string may stand between three quotes, and strings side by side are one.
+
+use super::{JsonValue, Progress, push_escaped_char};
+
+/// How a string of Python is read.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PythonString {
+    state: State,
+    /// Whether the latest quotes have nothing between them.
+    is_empty: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    /// None is open, or one between single quotes.
+    #[default]
+    Plain,
+    /// Between three quotes, so many of which have come that may be the closing ones.
+    Triple(usize),
+    /// Closed by this quote; another may follow.
+    Closed(char),
+    /// Closed, and whitespace has come.
+    Apart,
+}
+
+impl PythonString {
+    pub(super) fn end(&mut self) {
+        *self = Self::default();
+    }
+}
+
+impl JsonValue {
+    /// Takes one character of a Python call's arguments, parentheses included: `(a="x", b=1)` is `{"a": "x", "b": 1}`.
+    pub fn push_python(&mut self, character: char, out: &mut String) -> Progress {
+        self.python.get_or_insert_default();
+        let innermost = self.stack.last().copied();
+        let character = match (character, innermost) {
+            _ if self.quote.is_some() => character,
+            ('(', None) => '{',
+            // A call inside, such as `dict(a=1)`, is an object of its arguments.
+            ('(', Some(_)) if !self.word.is_empty() && self.wants == super::Wants::Value => {
+                self.word.clear();
+                '{'
+            }
+            ('(', Some(_)) => '[',
+            (')', Some('{')) => '}',
+            (')', _) => ']',
+            ('=', Some('{')) => ':',
+            _ => character,
+        };
+        self.push(character, out)
+    }
+
+    /// Whether a string is closed that may go on.
+    pub(super) fn has_string(&self) -> bool {
+        self.python.is_some_and(|string| matches!(string.state, State::Closed(_) | State::Apart))
+    }
+
+    /// Inside a string: whether a character is a quote that may close it; quotes that turned out to be text are written.
+    pub(super) fn holds_quote(&mut self, character: char, quote: char, out: &mut String) -> bool {
+        let Some(string) = &mut self.python else { return false };
+        match string.state {
+            State::Triple(2) if character == quote => {
+                string.state = State::Apart;
+                self.quote = None;
+                true
+            }
+            State::Triple(n) if character == quote => {
+                string.state = State::Triple(n + 1);
+                true
+            }
+            State::Triple(n) => {
+                (0..n).for_each(|_| push_escaped_char(out, quote));
+                string.state = State::Triple(0);
+                false
+            }
+            _ if character == quote => {
+                // An opening quote stands just before.
+                string.is_empty = self.last == quote && string.is_empty;
+                string.state = State::Closed(quote);
+                self.quote = None;
+                true
+            }
+            _ => {
+                string.is_empty = false;
+                false
+            }
+        }
+    }
+
+    /// After a string: a third quote opens a longer one, another string is part of it, and all else ends it.
+    pub(super) fn push_after_string(&mut self, character: char, out: &mut String) -> Progress {
+        let Some(string) = &mut self.python else { return Progress::More };
+        match (string.state, character) {
+            (State::Closed(quote), _) if character == quote && string.is_empty => {
+                string.state = State::Triple(0);
+                self.quote = Some(quote);
+                Progress::More
+            }
+            (_, '"' | '\'') => {
+                *string = PythonString { state: State::Plain, is_empty: true };
+                self.quote = Some(character);
+                Progress::More
+            }
+            (_, ' ' | '\t' | '\n' | '\r') => {
+                string.state = State::Apart;
+                Progress::More
+            }
+            _ => match self.end_string(out) {
+                Progress::More => self.push_any(character, out),
+                ended => ended,
+            },
+        }
+    }
+
+    /// Notes that a string begins.
+    pub(super) fn begin_python_string(&mut self) {
+        self.python.iter_mut().for_each(|string| *string = PythonString { state: State::Plain, is_empty: true });
+    }
+}

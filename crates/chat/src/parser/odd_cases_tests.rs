@@ -1,0 +1,146 @@
+//! What small and heavily quantized models make of their formats. All texts are ours.
+
+use super::{Case, FinishReason, parse, pieces};
+
+const CASES: &[(&str, &str, &str)] = &[
+    (
+        "hermes",
+        "<tool_call>\n<tool_call>\n{\"name\": \"zip\", \"arguments\": {\"n\": 1}}\n</tool_call>\n</tool_call>",
+        "zip({\"n\": 1})$calls",
+    ),
+    (
+        "hermes",
+        "<tool_call>\n```json\n{\"name\": \"zip\", \"arguments\": {\"n\": 1}}\n```\n</tool_call>",
+        "zip({\"n\": 1})$calls",
+    ),
+    ("hermes", "<tool_call>\n{\"name\": \"zip\", \"arguments\": {\"n\": 1}}}\n</tool_call>", "zip({\"n\": 1})$calls"),
+    (
+        "hermes",
+        "<tool_call>\n{\"name\": \"functions.zip\", \"arguments\": {\"n\": 1}}\n</tool_call>",
+        "zip({\"n\": 1})$calls",
+    ),
+    (
+        "hermes",
+        "<tool_call>\n{\"name\": \"zip\", \"arguments\": {\"n\": 1, /* a path */ \"path\": \"a//b\"}}\n</tool_call>",
+        "zip({\"n\": 1,  \"path\": \"a//b\"})$calls",
+    ),
+    (
+        "hermes",
+        "<tool_call>\n{\"name\": \"zip\", \"arguments\": {\"n\": 1 // one\n}}\n</tool_call>",
+        "zip({\"n\": 1 \n})$calls",
+    ),
+    ("hermes", "<tool_call>\nzip\n{\"n\": 1}\n</tool_call>", "zip({\"n\": 1})$calls"),
+    ("hermes", "<tool_call>\nzip(n=1)\n</tool_call>", "zip({\"n\":1})$calls"),
+    ("hermes", "<tool_call>\n{\"name\": \"zip\", \"arguments\": {\"n\": 1}}\n<tool_call>", "zip({\"n\": 1})$calls"),
+    ("hermes", "<tool_call>\n{\"name\": \"zip\", \"arguments\": {\"n\": 1}}\n</toolcall>", "zip({\"n\": 1})$calls"),
+    ("hermes", "<tool_call>{\"tool\": \"zip\", \"args\": {\"n\": 1}}</tool_call>", "zip({\"n\": 1})$calls"),
+    ("hermes", "<tool_call>{\"name\": \"zip\", \"input\": {\"n\": 1}}</tool_call>", "zip({\"n\": 1})$calls"),
+    (
+        "hermes",
+        "<tool_call>\n{'name': 'zip', 'arguments': {'path': 'it\\'s', 'ok': True}}\n</tool_call>",
+        "zip({\"path\": \"it's\", \"ok\": true})$calls",
+    ),
+    ("hermes", "<tool_call>\n{name: \"zip\", arguments: {n: 1}}\n</tool_call>", "zip({\"n\": 1})$calls"),
+    ("hermes", "<tools>\n{\"name\": \"zip\", \"arguments\": {\"n\": 1}}\n</tools>", "zip({\"n\": 1})$calls"),
+    (
+        "hermes",
+        "<function_call>\n{\"name\": \"zip\", \"arguments\": {\"n\": 1}}\n</function_call>",
+        "zip({\"n\": 1})$calls",
+    ),
+    ("hermes", "```tool_code\nzip(n=1)\n```", "zip({\"n\":1})$calls"),
+    (
+        "qwen3_coder",
+        "<tool_call>\n<function=\"zip\">\n<parameter=\"n\">\n1\n</parameter>\n</function>\n</tool_call>",
+        "zip({\"n\": 1})$calls",
+    ),
+    (
+        "qwen3_coder",
+        "<tool_call>\n<function name=\"zip\">\n<parameter name=\"n\">1</parameter>\n</function>\n</tool_call>",
+        "zip({\"n\": 1})$calls",
+    ),
+    ("qwen3_coder", "<tool_call>\n<function=zip>{\"n\": 1}</function>\n</tool_call>", "zip({\"n\": 1})$calls"),
+    (
+        "qwen3_coder",
+        "<tool_call>\n<function=zip>\n<parameter=n>\n1\n</parameter>\n</function>\n</tool_call>\n</tool_call>",
+        "zip({\"n\": 1})$calls",
+    ),
+    ("glm47", "<tool_call>zip\n{\"n\": 1}</tool_call>", "zip({\"n\": 1})$calls"),
+    ("glm47", "<tool_call>{\"name\": \"zip\", \"arguments\": {\"n\": 1}}</tool_call>", "zip({\"n\": 1})$calls"),
+    ("glm47", "<tool_call>zip<arg_key>n<arg_value>1</arg_value></tool_call>", "zip({\"n\": 1})$calls"),
+    ("gemma4", "<|tool_call>zip{n:1}<tool_call|>", "zip({\"n\": 1})$calls"),
+    (
+        "harmony",
+        "<|channel|>commentary to=functions.zip<|message|>```json\n{\"n\": 1}\n```<|call|>",
+        "zip({\"n\": 1})$calls",
+    ),
+    (
+        "deepseek_v31",
+        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>zip\n```json\n{\"n\": 1}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+        "zip({\"n\": 1})$calls",
+    ),
+    (
+        "deepseek_v31",
+        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>zip<｜tool▁sep｜>```json\n{\"n\": 1}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+        "zip({\"n\": 1})$calls",
+    ),
+    (
+        "deepseek_v3",
+        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>zip<｜tool▁sep｜>{\"n\": 1}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+        "zip({\"n\": 1})$calls",
+    ),
+    ("minimax", "<invoke name=\"zip\">\n<parameter name=\"n\">1</parameter>\n</invoke>", "zip({\"n\": 1})$calls"),
+    (
+        "minimax",
+        "<minimax:tool_call>\n<invoke name='zip'>\n<parameter name=n>1</parameter>\n</invoke>\n</minimax:tool_call>",
+        "zip({\"n\": 1})$calls",
+    ),
+    (
+        "lfm2",
+        "<|tool_call_start|>[zip(path=\"\"\"a\n\"b\" \"\"c\"\"\")]<|tool_call_end|>",
+        "zip({\"path\":\"a\\n\\\"b\\\" \\\"\\\"c\"})$calls",
+    ),
+    (
+        "lfm2",
+        "<|tool_call_start|>[zip(path='a' \"b\"\n'c', n=1)]<|tool_call_end|>",
+        "zip({\"path\":\"abc\", \"n\":1})$calls",
+    ),
+    (
+        "lfm2",
+        "<|tool_call_start|>[zip(path=\"\", n=1, l=[\"\", \"\"\"\"\"\"])]<|tool_call_end|>",
+        "zip({\"path\":\"\", \"n\":1, \"l\":[\"\", \"\"]})$calls",
+    ),
+    (
+        "lfm2",
+        "<|tool_call_start|>[zip(n=1, # one\n path=\"#a\")]<|tool_call_end|>",
+        "zip({\"n\":1, \n \"path\":\"#a\"})$calls",
+    ),
+    (
+        "lfm2",
+        "<|tool_call_start|>{\"name\": \"zip\", \"arguments\": {\"n\": 1}}<|tool_call_end|>",
+        "zip({\"n\": 1})$calls",
+    ),
+    (
+        "lfm2",
+        "<|tool_call_start|>[{\"name\": \"zip\", \"arguments\": {\"n\": 1}}, noop()]<|tool_call_end|>",
+        "zip({\"n\": 1})noop({})$calls",
+    ),
+];
+
+#[test]
+fn odd_calls_are_calls_however_they_are_cut() {
+    for &(format, wire, events) in CASES {
+        let case = Case { format, prompt_tail: "", wire, events };
+        assert_eq!(parse(&case, std::iter::once(wire), FinishReason::Stop), events, "{format}: {wire:?}");
+        for n in 1..wire.chars().count() {
+            let cut = wire.char_indices().nth(n).map_or(wire.len(), |(at, _)| at);
+            let halves = [&wire[..cut], &wire[cut..]];
+            assert_eq!(
+                parse(&case, halves.into_iter(), FinishReason::Stop),
+                events,
+                "{format}, cut at {cut}: {wire:?}"
+            );
+        }
+        let each = parse(&case, pieces(wire, |_| true).into_iter(), FinishReason::Stop);
+        assert_eq!(each, events, "{format}, by characters: {wire:?}");
+    }
+}
