@@ -9,5 +9,6 @@ public=${TOKBAR_UPDATE_KEY:?TOKBAR_UPDATE_KEY is not set: the public key that th
 # The version is in the part of the signature that cannot be changed, so that no old archive can be offered as a new one.
 # The updater reads fields between tabs.
 comment=$(printf 'version:%s\tfile:%s' "$version" "$(basename "$archive")")
-printf '%s\n' "${UPDATE_KEY_PASSWORD:-}" | minisign -S -s "$key" -m "$archive" -x "$archive.minisig" -t "$comment"
+# Not through a pipe: a key without a password is not asked for one, and whoever writes to nobody fails.
+minisign -S -s "$key" -m "$archive" -x "$archive.minisig" -t "$comment" <<< "${UPDATE_KEY_PASSWORD:-}"
 minisign -V -P "$public" -m "$archive" -x "$archive.minisig"
