@@ -128,8 +128,8 @@ impl Default for Patience {
     }
 }
 
-/// How far a download is, in bytes of all files. The total is 0 until the Hub has answered, and grows once when the weights are known, and a server that
-/// cannot resume sets a file back.
+/// How far a download is, in bytes of all files. The total is 0 until the Hub has answered, and grows once when the weights
+/// are known; a server that cannot resume sets a file back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Here so far, those of earlier calls included.
@@ -330,7 +330,8 @@ struct Tries {
 }
 
 impl Tries {
-    /// Waits before another try, or gives `error` back when there is to be none. `told` is asked meanwhile, and may break off.
+    /// Waits before another try, or gives `error` back when there is to be none. `told` is asked meanwhile, and may break
+    /// off.
     fn pause(&mut self, error: DownloadError, told: &mut dyn FnMut() -> ControlFlow<()>) -> Result<(), DownloadError> {
         if !error.may_pass() || self.n_failed >= self.patience.n_retries {
             return Err(error);

@@ -107,9 +107,9 @@ const ABOUT: &str = concat!(
     "POST /api/generate         answer or continue text (Ollama)\n",
 );
 
-/// The paths that [`ABOUT`] lists.
+/// The paths of the dialects that have no name in them.
 pub(crate) fn endpoints() -> impl Iterator<Item = &'static str> {
-    ABOUT.lines().filter_map(|line| line.split_whitespace().find(|word| word.starts_with('/')))
+    openapi::vendor_paths().filter(|path| !path.contains('{'))
 }
 
 /// `/`, `/health` and `/ready`, open without a key, `/metrics`, and what manages the server.

@@ -12,6 +12,8 @@ fn what_was_meant_is_found() {
         ("/completions", Some("/v1/completions")),
         ("/messages", Some("/v1/messages")),
         ("/v1/api/chat", Some("/api/chat")),
+        ("/v1/messages/count_tokens/", Some("/v1/messages/count_tokens")),
+        ("/show", Some("/api/show")),
         ("/health/", Some("/health")),
         ("/", None),
         ("//", None),

@@ -27,7 +27,7 @@ test("what waits for the next start is said, and is kept over it: port, origins,
   await fill(page, "At most", "1.5");
   await fill(page, "Leave free", "2.5");
   await fill(page, "Folder", `${server.home}/kept`);
-  await expect(page.getByRole("status").filter({ hasText: "next start of Tokbar" })).toContainText("Port");
+  await expect(page.getByRole("status").filter({ hasText: "next start of the app" })).toContainText("Port");
   await expect.poll(async () => (await settingsOf(server)).cache.dir).toBe(`${server.home}/kept`);
   expect(await seriousFaults(page)).toEqual([]);
 
@@ -39,7 +39,7 @@ test("what waits for the next start is said, and is kept over it: port, origins,
   await open(page, ownServer.server, "settings");
   await settled(page);
   await expect(page.getByRole("textbox", { name: "Port", exact: true })).toHaveValue("8765");
-  await expect(page.getByRole("status").filter({ hasText: "next start of Tokbar" })).toHaveCount(0);
+  await expect(page.getByRole("status").filter({ hasText: "next start of the app" })).toHaveCount(0);
 });
 
 test("what is set counts at once: keys, folders, look, wakefulness, cloud, the model to start with", async ({ page, ownServer }) => {

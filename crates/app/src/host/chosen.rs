@@ -73,12 +73,18 @@ pub fn recipe(settings: &Settings) -> Recipe {
 /// for commands.
 pub fn cache_dir(settings: &Settings) -> CacheDirArgs {
     let given = || std::env::var_os("TOKBAR_CACHE_DIR").filter(|dir| !dir.is_empty()).map(PathBuf::from);
-    let reserve = || size::parse_or_zero(&std::env::var("TOKBAR_CACHE_RESERVE").ok()?).ok();
     CacheDirArgs {
         cache_dir: settings.cache.dir.as_ref().map(PathBuf::from).or_else(given),
         cache_size: settings.cache.max_bytes,
-        cache_reserve: settings.cache.reserve_bytes.or_else(reserve),
+        cache_reserve: settings.cache.reserve_bytes.or_else(given_reserve),
     }
+}
+
+/// What the environment says; a size that is none is told and does not count, as the app starts all the same.
+fn given_reserve() -> Option<u64> {
+    let text = std::env::var("TOKBAR_CACHE_RESERVE").ok().filter(|text| !text.is_empty())?;
+    let told = |problem: &String| tracing::warn!("TOKBAR_CACHE_RESERVE is {text:?} and does not count: {problem}");
+    size::parse_or_zero(&text).inspect_err(told).ok()
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! The connections of one file: several of a large one, each of which takes piece after piece, until all are there or one says
-//! why not; or one that brings what is left. Whoever breaks off waits for no server.
+//! The connections of one file: several of a large one, each of which takes piece after piece, until all are there or one
+//! says why not; or one that brings what is left. Whoever breaks off waits for no server.
 //!
 //! The only place here that starts threads; they end with the call.
 
@@ -147,8 +147,8 @@ fn stream(wanted: &Wanted<'_>, claim: &mut Claim<'_>, is_over: &AtomicBool) -> R
     Ok(())
 }
 
-/// Takes what one connection gives of the bytes that `partial` lacks. `told` hears of every part, and may break off, also while
-/// nothing comes.
+/// Takes what one connection gives of the bytes that `partial` lacks. `told` hears of every part, and may break off, also
+/// while nothing comes.
 ///
 /// # Errors
 /// When less came than is lacking; what has come stays.
@@ -161,8 +161,8 @@ pub fn rest(
     while_told(wanted.hub, n_bytes, told, move |sender| bring_rest(wanted, partial, sender))
 }
 
-/// Has `work` ask the Hub. `told` hears of the bytes that it counts, from `n_bytes` on, and may break off, also while nothing
-/// comes.
+/// Has `work` ask the Hub. `told` hears of the bytes that it counts, from `n_bytes` on, and may break off, also while
+/// nothing comes.
 ///
 /// # Errors
 /// The work's, or that it was broken off.

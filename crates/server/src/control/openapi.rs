@@ -55,6 +55,11 @@ async fn document_now() -> Response {
     Json(document()).into_response()
 }
 
+/// The paths of the dialects; some stand for each of their methods.
+pub fn vendor_paths() -> impl Iterator<Item = &'static str> {
+    vendors::CALLS.iter().map(|call| call.path)
+}
+
 /// The whole document.
 pub fn document() -> Value {
     let settings =

@@ -148,7 +148,9 @@ fn wrong_addresses_name_the_right_ones() {
         ("/v1/v1/messages", "call /v1/messages instead"),
         ("/models", "call /v1/models instead"),
         ("/v1/messages/", "call /v1/messages instead"),
+        ("/v1/messages/count_tokens/", "call /v1/messages/count_tokens instead"),
         ("/api/tags/", "call /api/tags instead"),
+        ("/v1/api/show", "call /api/show instead"),
         ("/v1/nothing", "the endpoints are listed at /"),
     ];
     for (path, part) in cases {
