@@ -71,11 +71,7 @@ impl Keychain {
     /// When either is nothing that can be kept, or the store does not take it.
     pub fn set(&self, name: &str, secret: &str) -> Result<()> {
         check_name(name)?;
-        if secret.is_empty() || secret.len() > N_SECRET_MAX || !secret.bytes().all(|byte| byte.is_ascii_graphic()) {
-            bail!(
-                "that is no key: keys have up to {N_SECRET_MAX} letters, digits and signs, and no spaces; copy it again"
-            );
-        }
+        check_secret(secret)?;
         self.0.set(name, secret)
     }
 
@@ -87,6 +83,15 @@ impl Keychain {
         check_name(name)?;
         self.0.remove(name)
     }
+}
+
+/// # Errors
+/// When it is no secret that can be kept.
+pub fn check_secret(secret: &str) -> Result<()> {
+    if secret.is_empty() || secret.len() > N_SECRET_MAX || !secret.bytes().all(|byte| byte.is_ascii_graphic()) {
+        bail!("that is no key: keys have up to {N_SECRET_MAX} letters, digits and signs, and no spaces; copy it again");
+    }
+    Ok(())
 }
 
 fn check_name(name: &str) -> Result<()> {

@@ -7,7 +7,7 @@ use tokbar_server::{ApiError, KeyScope, Keys};
 
 use super::refusal;
 use crate::cloud::SECRET;
-use crate::keychain::Keychain;
+use crate::keychain::{self, Keychain};
 use crate::{key_file, settings};
 
 /// Settings in this user's file; one writer at a time.
@@ -92,8 +92,9 @@ impl CloudKey for Secret {
     }
 
     fn keep(&self, key: &str) -> Result<(), ApiError> {
-        let refused = |error: anyhow::Error| ApiError::invalid("key", format!("cannot be kept: {error:#}"));
-        Keychain::of_user().and_then(|keychain| keychain.set(SECRET, key.trim())).map_err(refused)
+        let key = key.trim();
+        keychain::check_secret(key).map_err(|error| ApiError::invalid("key", format!("cannot be kept: {error:#}")))?;
+        Keychain::of_user().and_then(|keychain| keychain.set(SECRET, key)).map_err(refusal::machine)
     }
 
     fn forget(&self) -> Result<(), ApiError> {

@@ -153,6 +153,10 @@ fn the_key_is_read_from_where_the_settings_say() {
     assert!(routed("c"));
     assert_eq!(told("/cloud/key/remove", json!({})).0, 200);
     assert!(!routed("f"), "it was forgotten");
+    std::fs::write(&secrets, "broken").expect("a file");
+    let (status, told_of_it) = told("/cloud/key", json!({ "key": "sky-key" }));
+    assert!(status == 424 && told_of_it.contains("is damaged; correct it, or delete it"), "{told_of_it}");
+    assert_eq!(std::fs::read(&secrets).expect("a file"), b"broken", "nothing of it is lost");
     here("file");
     let file = one.path().join("cloud.key");
     std::fs::write(&file, "sky-key\n").expect("a file");
