@@ -10,6 +10,7 @@ mod guard;
 mod held;
 mod json;
 mod methods;
+mod plain_roles;
 mod plain_tools;
 mod source;
 mod switches;
@@ -210,35 +211,55 @@ impl ChatTemplate {
         Err(first_error.unwrap_or_else(|| TemplateError::Render { detail: "no way to write the messages".to_owned() }))
     }
 
-    /// As [`render`](Self::render), for conversations with tools also where the template does not tell of them: then the
-    /// system message does, and calls and results are text, as models of `format` write them, if it has no place for them.
+    /// As [`render`](Self::render), and for conversations that the template has no place for. Where it does not tell of tools,
+    /// or fails on calls, the system message tells of the tools, and calls and results are text, as models of `format` write
+    /// them. Where it refuses who speaks when, neighbours of one role are one message, and the system message opens the
+    /// first message of the user.
     ///
     /// # Errors
-    /// As [`render`](Self::render).
+    /// As [`render`](Self::render), with what the template says of the conversation as it came.
     pub fn render_with_tools(
         &self,
         prompt: &ChatPrompt<'_>,
         format: &ToolFormat,
         now: &Zoned,
     ) -> Result<String, TemplateError> {
+        let source = &self.entry(prompt.tools).source;
+        let prompt = &ChatPrompt { template_kwargs: &own_names(prompt, source, now), ..*prompt };
         let has_tools =
             !prompt.tools.is_empty() || prompt.messages.iter().any(|message| !message.tool_calls.is_empty());
         if !has_tools {
-            return self.render(prompt, now);
+            return self.render_any_roles(prompt, now);
         }
-        let source = &self.entry(prompt.tools).source;
-        let messages = match Knowledge::of(source) {
-            Knowledge::Tools => {
-                return self.render(&ChatPrompt { template_kwargs: &own_names(prompt, source), ..*prompt }, now);
-            }
+        let without_tools =
+            |messages: &[Message]| self.render_any_roles(&ChatPrompt { messages, tools: &[], ..*prompt }, now);
+        let rewritten = || without_tools(&plain_tools::rewrite(prompt.messages, prompt.tools, format));
+        let result = match Knowledge::of(source) {
+            Knowledge::Tools => self.render_any_roles(prompt, now),
             Knowledge::Calls => {
                 let mut messages = prompt.messages.to_vec();
                 plain_tools::announce(&mut messages, prompt.tools, format);
-                messages
+                without_tools(&messages)
             }
-            Knowledge::Nothing => plain_tools::rewrite(prompt.messages, prompt.tools, format),
+            Knowledge::Nothing => return rewritten(),
         };
-        self.render(&ChatPrompt { messages: &messages, tools: &[], ..*prompt }, now)
+        match result {
+            Err(error @ TemplateError::Render { .. }) => rewritten().map_err(|_| error),
+            result => result,
+        }
+    }
+
+    /// As [`render`](Self::render), with simpler turns where the template refuses those that came.
+    fn render_any_roles(&self, prompt: &ChatPrompt<'_>, now: &Zoned) -> Result<String, TemplateError> {
+        let refusal = match self.render(prompt, now) {
+            Err(error @ TemplateError::Raised { .. }) => error,
+            result => return result,
+        };
+        let merged = plain_roles::merge_neighbours(prompt.messages);
+        let folded = plain_roles::fold_system(&merged);
+        let mut simpler = [merged, folded].into_iter().filter(|messages| messages != prompt.messages);
+        let text = simpler.find_map(|messages| self.render(&ChatPrompt { messages: &messages, ..*prompt }, now).ok());
+        text.ok_or(refusal)
     }
 
     fn entry(&self, tools: &[Tool]) -> &TemplateEntry {
@@ -287,13 +308,19 @@ fn fuel(n_messages: u64, weight: u64) -> u64 {
     FUEL.saturating_add(weight.saturating_mul(FUEL_PER_BYTE)).saturating_add(for_pairs)
 }
 
-/// Switches with the tools under the name that some templates have for them, where the caller does not set it.
-fn own_names(prompt: &ChatPrompt<'_>, source: &str) -> Map<String, serde_json::Value> {
-    const NAME: &str = "xml_tools";
+/// Switches with the variables that some templates expect under names of their own, where the caller does not set them.
+fn own_names(prompt: &ChatPrompt<'_>, source: &str, now: &Zoned) -> Map<String, serde_json::Value> {
     let mut kwargs = prompt.template_kwargs.clone();
-    if source.contains(NAME) && !prompt.tools.is_empty() {
-        let tools = || prompt.tools.iter().map(plain_tools::described).collect();
-        kwargs.entry(NAME).or_insert_with(tools);
+    let described = || prompt.tools.iter().map(plain_tools::described).collect::<serde_json::Value>();
+    if source.contains("xml_tools") && !prompt.tools.is_empty() {
+        kwargs.entry("xml_tools").or_insert_with(described);
+    }
+    // Those of Firefunction are put together as texts, with tools and without.
+    if source.contains("+ functions") {
+        kwargs.entry("functions").or_insert_with(|| described().to_string().into());
+    }
+    if source.contains("+ datetime") {
+        kwargs.entry("datetime").or_insert_with(|| now.strftime("%Y-%m-%d %H:%M").to_string().into());
     }
     kwargs
 }

@@ -269,3 +269,44 @@ fn templates_that_only_write_calls_are_told_of_the_tools() {
     assert!(system.starts_with("[system] You can call tools.") && system.contains("\"name\":\"weather\""), "{system}");
     assert_eq!(rest, "How is it?[assistant] <call>weather</call>[tool] sunny");
 }
+
+#[test]
+fn templates_that_take_only_turns_get_turns() {
+    let source = "{% for m in messages %}{% if (m.role == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('turns') }}\
+         {% endif %}[{{ m.role }}] {{ m.content }}\n{% endfor %}";
+    let template = ChatTemplate::from_source(source, Map::new()).unwrap();
+    let say = |role, text: &str| Message::new(role, text.to_owned());
+    let kwargs = Map::new();
+    let render = |messages: &[Message], tools: &[Tool]| {
+        let prompt = ChatPrompt { messages, tools, template_kwargs: &kwargs };
+        template.render_with_tools(&prompt, ToolFormat::plainest(), &Zoned::default())
+    };
+    let (system, first, second) = (say(Role::System, "Be brief."), say(Role::User, "Hi."), say(Role::User, "Well?"));
+    let text = render(&[system.clone(), first.clone(), second.clone()], &[]).unwrap();
+    assert_eq!(text, "[user] Be brief.\n\nHi.\n\nWell?\n");
+    assert_eq!(render(&[system], &[]).unwrap(), "[user] Be brief.\n");
+    let text = render(std::slice::from_ref(&first), &[weather_tool()]).unwrap();
+    assert!(text.starts_with("[user] You can call tools.") && text.ends_with("Hi.\n"), "{text}");
+    // What nothing mends is refused in the template's words.
+    let error = render(&[say(Role::Assistant, "I begin."), first], &[]).unwrap_err();
+    assert!(matches!(&error, TemplateError::Raised { message } if message == "turns"), "{error}");
+}
+
+#[test]
+fn templates_that_fail_on_calls_get_them_as_text() {
+    let source = "{% for m in messages %}[{{ m.role }}] {{ m.content }}{% if m.tool_calls %}{{ tools.append(1) }}{% endif %}\n\
+         {% endfor %}";
+    let template = ChatTemplate::from_source(source, Map::new()).unwrap();
+    let call = ToolCall { id: "1".to_owned(), name: "weather".to_owned(), arguments: json!({"city": "Zug"}) };
+    let messages = [
+        Message::new(Role::User, "How is it?".to_owned()),
+        Message { tool_calls: vec![call], ..Message::new(Role::Assistant, String::new()) },
+        Message { tool_call_id: Some("1".to_owned()), ..Message::new(Role::Tool, "sunny".to_owned()) },
+    ];
+    let (tools, kwargs) = ([weather_tool()], Map::new());
+    let prompt = ChatPrompt { messages: &messages, tools: &tools, template_kwargs: &kwargs };
+    let text = template.render_with_tools(&prompt, ToolFormat::plainest(), &Zoned::default()).unwrap();
+    assert!(text.starts_with("[system] You can call tools."), "{text}");
+    assert!(text.contains("{\"name\": \"weather\", \"arguments\": {\"city\": \"Zug\"}}"), "{text}");
+    assert!(text.trim_end().ends_with("[user] <tool_response>\nsunny\n</tool_response>"), "{text}");
+}
