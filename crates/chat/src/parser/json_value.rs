@@ -36,6 +36,8 @@ pub(super) struct JsonValue {
     last: char,
     /// How strings are read where Python's may come.
     python: Option<PythonString>,
+    /// Open dictionaries whose members are arguments of a Python call.
+    n_spread: usize,
 }
 
 /// What a place in the value asks for.

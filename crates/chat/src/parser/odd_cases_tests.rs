@@ -124,6 +124,16 @@ const CASES: &[(&str, &str, &str)] = &[
         "<|tool_call_start|>[{\"name\": \"zip\", \"arguments\": {\"n\": 1}}, noop()]<|tool_call_end|>",
         "zip({\"n\": 1})noop({})$calls",
     ),
+    (
+        "lfm2",
+        "<|tool_call_start|>[zip(**{\"path\": \"a}\", \"l\": {\"m\": [1]}}), zip(**{'n': 1}, ok=True, **{})]<|tool_call_end|>",
+        "zip({\"path\": \"a}\", \"l\": [{\"m\": [1]}]})zip({\"n\": 1, \"ok\":true})$calls",
+    ),
+    (
+        "lfm2",
+        "<|tool_call_start|>[zip(n=2, /* ** { */ **{\"path\": \"**{\",})]<|tool_call_end|>",
+        "zip({\"n\":2,  \"path\": \"**{\"})$calls",
+    ),
 ];
 
 #[test]

@@ -1,6 +1,7 @@
-//! The arguments of a Python call. A string may stand between three quotes, and strings side by side are one.
+//! The arguments of a Python call. A string may stand between three quotes, strings side by side are one, and members may be
+//! those of a dictionary: `(a=1, **{"b": 2})`.
 
-use super::{JsonValue, Progress, push_escaped_char};
+use super::{JsonValue, Progress, comments::Comment, push_escaped_char};
 
 /// How a string of Python is read.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,6 +34,10 @@ impl JsonValue {
     /// Takes one character of a Python call's arguments, parentheses included: `(a="x", b=1)` is `{"a": "x", "b": 1}`.
     pub fn push_python(&mut self, character: char, out: &mut String) -> Progress {
         self.python.get_or_insert_default();
+        if self.quote.is_none() && self.comment == Comment::None && self.spreads(character, out) {
+            self.last = character;
+            return Progress::More;
+        }
         let innermost = self.stack.last().copied();
         let character = match (character, innermost) {
             _ if self.quote.is_some() => character,
@@ -49,6 +54,28 @@ impl JsonValue {
             _ => character,
         };
         self.push(character, out)
+    }
+
+    /// Whether a character outside of strings only says that a dictionary's members are arguments.
+    fn spreads(&mut self, character: char, out: &mut String) -> bool {
+        let is_outermost = self.stack.len() == 1;
+        match character {
+            '*' => is_outermost && self.word.is_empty() && self.wants == super::Wants::Key,
+            '{' if is_outermost && self.last == '*' => {
+                self.n_spread += 1;
+                true
+            }
+            '}' if is_outermost && self.n_spread > 0 => {
+                self.n_spread -= 1;
+                if self.has_string() {
+                    self.end_string(out);
+                }
+                self.flush_word(out);
+                self.fill(out);
+                true
+            }
+            _ => false,
+        }
     }
 
     /// Whether a string is closed that may go on.
