@@ -213,7 +213,7 @@ impl ChatTemplate {
 
     /// As [`render`](Self::render), and for conversations that the template has no place for. Where it does not tell of tools,
     /// or fails on calls, the system message tells of the tools, and calls and results are text, as models of `format` write
-    /// them. Where it refuses who speaks when, neighbours of one role are one message, and the system message opens the
+    /// them. Where it does not take who speaks when, neighbours of one role are one message, and the system message opens the
     /// first message of the user.
     ///
     /// # Errors
@@ -249,10 +249,10 @@ impl ChatTemplate {
         }
     }
 
-    /// As [`render`](Self::render), with simpler turns where the template refuses those that came.
+    /// As [`render`](Self::render), with simpler turns where the template refuses those that came, or fails on them.
     fn render_any_roles(&self, prompt: &ChatPrompt<'_>, now: &Zoned) -> Result<String, TemplateError> {
         let refusal = match self.render(prompt, now) {
-            Err(error @ TemplateError::Raised { .. }) => error,
+            Err(error @ (TemplateError::Raised { .. } | TemplateError::Render { .. })) => error,
             result => return result,
         };
         let merged = plain_roles::merge_neighbours(prompt.messages);

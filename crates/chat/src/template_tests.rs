@@ -287,8 +287,9 @@ fn templates_that_take_only_turns_get_turns() {
     assert_eq!(render(&[system], &[]).unwrap(), "[user] Be brief.\n");
     let text = render(std::slice::from_ref(&first), &[weather_tool()]).unwrap();
     assert!(text.starts_with("[user] You can call tools.") && text.ends_with("Hi.\n"), "{text}");
+    assert_eq!(render(&[say(Role::Assistant, "I begin.")], &[]).unwrap(), "[user] \n[assistant] I begin.\n");
     // What nothing mends is refused in the template's words.
-    let error = render(&[say(Role::Assistant, "I begin."), first], &[]).unwrap_err();
+    let error = render(&[say(Role::Tool, "sunny"), first], &[]).unwrap_err();
     assert!(matches!(&error, TemplateError::Raised { message } if message == "turns"), "{error}");
 }
 

@@ -22,7 +22,8 @@ fn is_mergeable(first: &Message, second: &Message) -> bool {
     (is_of_one || is_word_on_result) && is_plain(first) && is_plain(second)
 }
 
-/// What system messages say opens the next message of the user, or one of its own if none comes.
+/// What system messages say opens the next message of the user, or one of its own if none comes; a user who has said nothing
+/// comes before a model that begins.
 pub(super) fn fold_system(messages: &[Message]) -> Vec<Message> {
     let mut folded: Vec<Message> = Vec::with_capacity(messages.len());
     let mut instructions = String::new();
@@ -44,6 +45,9 @@ pub(super) fn fold_system(messages: &[Message]) -> Vec<Message> {
     }
     if !instructions.is_empty() {
         folded.push(Message::new(Role::User, instructions));
+    }
+    if folded.first().is_some_and(|first| first.role == Role::Assistant) {
+        folded.insert(0, Message::new(Role::User, String::new()));
     }
     merge_neighbours(&folded)
 }

@@ -197,3 +197,32 @@ fn every_template_tells_of_tools_calls_and_results() {
     }
     assert!(silent.is_empty(), "{silent:#?}");
 }
+
+/// Whoever speaks when: what is said stands in the prompt.
+#[test]
+fn every_template_takes_roles_in_any_order() {
+    use Role::{Assistant, System, User};
+    const ORDERS: [&[Role]; 4] =
+        [&[User, User], &[System, User, Assistant, Assistant, User], &[Assistant, User], &[System]];
+    // It tells of the system message in the last message of the user.
+    let is_never_told = |name: &str, roles: &[Role]| name.contains("Mistral-Nemo") && roles == [System];
+    let variables = fixtures::object(&fixtures::read("public_templates.json")["variables"]);
+    let now: Zoned = "2026-03-04T05:06:07[UTC]".parse().unwrap();
+    let mut silent = Vec::new();
+    for (name, source) in sources() {
+        let template = ChatTemplate::from_source(&source, variables.clone()).unwrap();
+        for roles in ORDERS {
+            let message = |(at, role): (usize, &Role)| Message::new(*role, format!("word-{at}"));
+            let messages: Vec<_> = roles.iter().enumerate().map(message).collect();
+            let prompt = ChatPrompt { messages: &messages, tools: &[], template_kwargs: &Map::new() };
+            let text = template.render_with_tools(&prompt, ToolFormat::plainest(), &now);
+            let text = text.unwrap_or_else(|error| error.to_string());
+            let missing: Vec<_> = messages.iter().filter(|message| !text.contains(&message.content)).collect();
+            if !missing.is_empty() && !is_never_told(&name, roles) {
+                let missing: Vec<_> = missing.iter().map(|message| message.content.as_str()).collect();
+                silent.push(format!("{name} {roles:?}: {missing:?} {}", text.chars().take(100).collect::<String>()));
+            }
+        }
+    }
+    assert!(silent.is_empty(), "{silent:#?}");
+}
