@@ -9,13 +9,14 @@ mod generation;
 mod guard;
 mod held;
 mod json;
+mod late_system;
 mod methods;
 mod plain_roles;
 mod plain_tools;
 mod source;
 mod switches;
 
-use std::{collections::BTreeMap, path::Path};
+use std::{borrow::Cow, collections::BTreeMap, path::Path};
 
 use jiff::Zoned;
 use minijinja::{
@@ -213,7 +214,8 @@ impl ChatTemplate {
 
     /// As [`render`](Self::render), and for conversations that the template has no place for. Where it does not tell of tools,
     /// or fails on calls, the system message tells of the tools, and calls and results are text, as models of `format` write
-    /// them. Where it does not take who speaks when, neighbours of one role are one message, and the system message opens the
+    /// them. Where it does not write instructions after the first message, they are in the user's messages. Where it does not
+    /// take who speaks when, neighbours of one role are one message, and the system message opens the
     /// first message of the user.
     ///
     /// # Errors
@@ -226,6 +228,8 @@ impl ChatTemplate {
     ) -> Result<String, TemplateError> {
         let source = &self.entry(prompt.tools).source;
         let prompt = &ChatPrompt { template_kwargs: &own_names(prompt, source, now), ..*prompt };
+        let messages = &*self.settle_late_system(prompt, now);
+        let prompt = &ChatPrompt { messages, ..*prompt };
         let has_tools =
             !prompt.tools.is_empty() || prompt.messages.iter().any(|message| !message.tool_calls.is_empty());
         if !has_tools {
@@ -247,6 +251,18 @@ impl ChatTemplate {
             Err(error @ TemplateError::Render { .. }) => rewritten().map_err(|_| error),
             result => result,
         }
+    }
+
+    /// The messages, with later instructions as the template writes them: as they came, or within the user's messages.
+    fn settle_late_system<'a>(&self, prompt: &ChatPrompt<'a>, now: &Zoned) -> Cow<'a, [Message]> {
+        let is_written = || {
+            let text = self.render(&ChatPrompt { messages: &late_system::probe(), ..*prompt }, now);
+            text.is_ok_and(|text| late_system::is_written(&text))
+        };
+        if late_system::is_late(prompt.messages) && !is_written() {
+            return late_system::fold(prompt.messages).into();
+        }
+        prompt.messages.into()
     }
 
     /// As [`render`](Self::render), with simpler turns where the template refuses those that came, or fails on them.

@@ -8,7 +8,7 @@ use tokbar_engine::{Request, SamplingError, SamplingOptions, SubmitError, TokenI
 
 use crate::generation::Generation;
 use crate::rounds::{self, Rounds};
-use crate::{ApiError, ServedModel, ServerState, constraint, conversation};
+use crate::{ApiError, ServedModel, ServerState, constraint};
 
 /// Most message ends that the engine is told of.
 const N_BOUNDARIES_MAX: usize = 32;
@@ -144,7 +144,7 @@ async fn tokenize(
 ) -> Result<Vec<Vec<TokenId>>, ApiError> {
     let (text, now) = (model.text.clone(), (state.options.now)());
     let work = move || {
-        let tokens = |prompt| text.prompt_tokens(&conversation::settle(prompt, &text, &now), &now);
+        let tokens = |prompt: Prompt| text.prompt_tokens(&prompt, &now);
         prompts.into_iter().map(tokens).collect::<Result<_, _>>()
     };
     state.text_jobs.run(work).await?.map_err(prompt_refusal)

@@ -9,7 +9,6 @@ mod clients;
 mod cloud;
 mod constraint;
 pub mod control;
-mod conversation;
 mod cors;
 mod dialects;
 mod doors;
