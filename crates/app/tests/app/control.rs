@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::http::{chat, manage, managed, post, raw};
 use crate::loopback::{Answer, Loopback};
-use crate::repository::{ID, Repository, WEIGHTS, weights};
+use crate::repository::{COMMIT, ID, Repository, WEIGHTS, weights};
 use crate::shelf::{User, hub};
 use crate::testbed::Server;
 use crate::tiny::tiny_model;
@@ -167,6 +167,23 @@ fn a_download_is_paused_resumed_and_given_up() {
     );
     change(&server, "/models/delete", json!({"model": ID, "consent": true}));
     assert_eq!(refused(&server, "/transfers", json!({"model": "nonsense"})).0, 404);
+}
+
+#[test]
+fn a_broken_model_is_repaired_by_another_download() {
+    let repository = Repository::new().with(WEIGHTS, &weights(100_000));
+    let served = repository.clone();
+    let hub = Loopback::start(move |asked, _| served.answer(asked));
+    let user = User::new(&hub);
+    user.says(&["pull", ID]);
+    let file = user.cache().join("models--org--tiny/snapshots").join(COMMIT).join(WEIGHTS);
+    std::fs::write(&file, [0xff; 100]).expect("the file of the cache");
+    let server = serve(&user);
+    let disk = || model(&managed(&server, "/models"), ID)["disk"].clone();
+    assert_eq!(disk()["state"], "broken", "{}", disk());
+    change(&server, "/transfers", json!({"model": ID}));
+    wait_for("it is whole", || (disk()["state"] == "ready").then(disk));
+    assert_eq!(std::fs::read(&file).expect("the file"), repository.bytes(WEIGHTS));
 }
 
 #[test]

@@ -19,6 +19,7 @@ export async function act(app: AppState, row: Row): Promise<void> {
         report(modelTexts.now.stopped(model.name));
         break;
       case "get":
+      case "repair":
         await control.download(model.id);
         break;
       case "pause":

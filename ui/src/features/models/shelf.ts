@@ -3,7 +3,7 @@
 import type { Fit, Live, Model, Resident, Transfer } from "../../lib/control";
 
 /** The one thing to do next with a model. */
-export type Deed = "start" | "stop" | "get" | "pause" | "resume" | "wait" | "none";
+export type Deed = "start" | "stop" | "get" | "pause" | "resume" | "repair" | "wait" | "none";
 
 export interface Row {
   model: Model;
@@ -56,7 +56,9 @@ function deed(model: Model, resident: Resident | null, transfer: Transfer | null
   if (resident) return resident.state === "ready" ? "stop" : "wait";
   if (model.disk.state === "ready") return model.can_run ? "start" : "none";
   if (model.disk.state === "partial") return "resume";
-  return model.disk.state === "absent" ? "get" : "none";
+  // What others brought is theirs to mend.
+  if (model.disk.state === "broken") return model.disk.owner === "hugging_face" ? "repair" : "none";
+  return "get";
 }
 
 export function isHere(row: Row): boolean {
