@@ -36,7 +36,7 @@ pub struct Mark {
 impl Mark {
     /// Makes the mark in `dir`. `None` where that cannot be written: then nothing is known of unclean ends.
     pub fn set(dir: &Path, running: &Running) -> Option<Self> {
-        let path = dir.join(format!("{}.json", running.pid));
+        let path = place(dir, running.pid);
         let write = || -> std::io::Result<File> {
             fs::create_dir_all(dir)?;
             let mut options = File::options();
@@ -67,6 +67,17 @@ fn remove_absent(path: &Path) -> std::io::Result<()> {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
+}
+
+/// The end of process `pid` was meant: it is no reason for a careful start.
+pub fn forget(dir: &Path, pid: u32) {
+    if let Err(error) = remove_absent(&place(dir, pid)) {
+        tracing::debug!(%error, "the mark of an ended server stays");
+    }
+}
+
+fn place(dir: &Path, pid: u32) -> PathBuf {
+    dir.join(format!("{pid}.json"))
 }
 
 impl Mark {

@@ -10,7 +10,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use crate::testbed::{Server, tokbar};
+use crate::testbed::{Server, tokbar, tokbar_in};
 use crate::tiny::tiny_model;
 
 #[rustfmt::skip] // Pairs.
@@ -31,6 +31,11 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
+/// What servers with these settings left of themselves.
+fn n_marks(config: &Path) -> usize {
+    fs::read_dir(config.join("running")).expect("servers ran").count()
+}
+
 /// Values of a figure.
 fn values(results: &Value, suite: &str, case: &str, metric: &str) -> Vec<f64> {
     let all = results["series"].as_array().expect("series");
@@ -44,8 +49,10 @@ fn every_suite_measures_a_server_that_it_starts_and_results_can_be_compared() {
     let (model, folder) = (tiny_model(), tempfile::tempdir().expect("a folder"));
     let (json, svg) = (folder.path().join("r.json"), folder.path().join("r.svg"));
     let files = ["--json", text(&json), "--svg", text(&svg)];
-    let output = bench(&[&["run", "--model", text(model.path()), "--runs", "2"][..], &SMALL, &files].concat());
+    let arguments = [&["bench", "run", "--model", text(model.path()), "--runs", "2"][..], &SMALL, &files].concat();
+    let output = tokbar_in(folder.path(), &arguments);
     assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(n_marks(folder.path()), 0, "kills were meant: they make no later start careful");
 
     let results: Value = serde_json::from_str(&fs::read_to_string(&json).expect("results")).expect("JSON");
     for (suite, case, metric) in [
@@ -126,6 +133,7 @@ fn ctrl_c_stops_the_server_and_tells_what_was_measured() {
         .args(["bench", "run", "cold", "--serve-command", &line])
         .args(SMALL)
         .args(["--runs", "1000"])
+        .env("TOKBAR_CONFIG_DIR", folder.path())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -141,4 +149,5 @@ fn ctrl_c_stops_the_server_and_tells_what_was_measured() {
     assert!(String::from_utf8_lossy(&output.stdout).contains("long prompt"));
     let pid: i32 = fs::read_to_string(&pid_file).expect("the server's pid").trim().parse().expect("a number");
     assert_eq!(kill(Pid::from_raw(pid), None), Err(Errno::ESRCH), "the server is gone");
+    assert_eq!(n_marks(folder.path()), 0, "it had time to end by itself");
 }

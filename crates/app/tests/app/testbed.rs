@@ -21,11 +21,16 @@ pub fn smollm2() -> PathBuf {
 
 /// Runs a command to its end, without asking any network.
 pub fn tokbar(args: &[&str]) -> Output {
+    tokbar_in(&no_config(), args)
+}
+
+/// With the settings of this folder.
+pub fn tokbar_in(config: &Path, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tokbar"));
     command
         .args(args)
         .env("HF_HUB_OFFLINE", "1")
-        .env("TOKBAR_CONFIG_DIR", no_config())
+        .env("TOKBAR_CONFIG_DIR", config)
         .env("TOKBAR_CACHE_RESERVE", NO_RESERVE)
         .stdin(Stdio::null())
         .output()

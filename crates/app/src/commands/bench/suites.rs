@@ -36,6 +36,7 @@ const CACHED: Metric = Metric { name: "of it cached", unit: "tokens", better: Be
 const OUTPUT: Metric = Metric { name: "answer", unit: "tokens", better: Better::Neither };
 const PER_PIECE: Metric = Metric { name: "tokens per event", unit: "", better: Better::Neither };
 const ACCEPTED: Metric = Metric { name: "drafts accepted", unit: "share", better: Better::Neither };
+const PER_STEP: Metric = Metric { name: "tokens per step", unit: "", better: Better::Neither };
 
 /// What all suites of one benchmark share.
 pub struct Plan {

@@ -11,6 +11,8 @@ use super::client::{self, Call, Endpoint};
 use super::options::{Source, TargetSpec};
 use super::prompts::{self, Draw};
 use super::worker::Server;
+use crate::control;
+use crate::lifecycle::mark;
 
 /// Between two looks at a server that is starting.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -71,7 +73,8 @@ impl Target {
     /// As `start`.
     pub async fn restart(&mut self) -> Result<f64> {
         if let Some(server) = self.server.take() {
-            server.kill().await?;
+            let pid = server.kill().await?;
+            control::marks().iter().for_each(|dir| mark::forget(dir, pid));
         }
         let started = Instant::now();
         self.launch().await?;

@@ -13,7 +13,7 @@ use tokio::process::Child;
 
 /// Most bytes of a log that a message shows.
 const N_TAIL_BYTES: u64 = 2000;
-/// Looks at a killed server, a few seconds in all.
+/// Looks at a server that was told to end or killed, a few seconds in all.
 const N_LOOKS: usize = 1000;
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
@@ -60,33 +60,44 @@ impl Server {
         }
     }
 
-    /// `kill -9`, and waits until it is gone.
+    /// `kill -9`, and waits until it is gone. Returns the number that the process had.
     ///
     /// # Errors
     /// When the system cannot say how it ended.
-    pub async fn kill(mut self) -> Result<()> {
-        self.kill_group();
+    pub async fn kill(mut self) -> Result<u32> {
+        self.signal(Signal::SIGKILL);
         self.child.wait().await.context("cannot wait for the server")?;
-        Ok(())
+        Ok(self.group.as_raw().unsigned_abs())
     }
 
-    fn kill_group(&self) {
+    fn signal(&self, signal: Signal) {
         // The group may be gone already.
-        if let Err(error) = killpg(self.group, Signal::SIGKILL) {
-            tracing::debug!(%error, "no server to kill");
+        if let Err(error) = killpg(self.group, signal) {
+            tracing::debug!(%error, "no server to end");
         }
+    }
+
+    /// Whether it has ended after a few seconds at most.
+    fn ends(&mut self) -> bool {
+        (0..N_LOOKS).any(|_| {
+            let is_running = matches!(self.child.try_wait(), Ok(None));
+            if is_running {
+                std::thread::sleep(LOOK_EVERY);
+            }
+            !is_running
+        })
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.kill_group();
+        self.signal(Signal::SIGTERM);
+        let has_ended = self.ends();
+        // What it started may have stayed.
+        self.signal(Signal::SIGKILL);
         // Killed processes are gone in no time, but only once somebody has asked how they ended.
-        for _ in 0..N_LOOKS {
-            if !matches!(self.child.try_wait(), Ok(None)) {
-                break;
-            }
-            std::thread::sleep(LOOK_EVERY);
+        if !has_ended && !self.ends() {
+            tracing::warn!("a server does not end");
         }
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::{ACCEPTED, Plan, delivery, some};
+use super::{ACCEPTED, PER_STEP, Plan, delivery, some};
 use crate::commands::bench::client::{Answer, Call, Endpoint};
 use crate::commands::bench::prompts::{self, Draw};
 use crate::commands::bench::results::Sample;
@@ -22,6 +22,7 @@ pub async fn run(endpoint: &Endpoint, plan: &Plan, mut draw: Draw) -> Result<Vec
         let answer = endpoint.ask(&Call::new(messages, plan.n_output())).await?;
         samples.extend(delivery(case, &answer));
         samples.extend(some(case, ACCEPTED, accepted(&answer)));
+        samples.extend(some(case, PER_STEP, per_step(&answer)));
     }
     Ok(samples)
 }
@@ -34,6 +35,13 @@ fn conversation(opening: &str, task: &str) -> Value {
 fn accepted(answer: &Answer) -> Option<f64> {
     let (n_accepted, n_rejected) = (answer.usage.n_accepted?, answer.usage.n_rejected?);
     (n_accepted + n_rejected > 0).then(|| n_accepted as f64 / (n_accepted + n_rejected) as f64)
+}
+
+/// Tokens that a step gave on average, if the server tells of drafts: each that was right spared a step.
+fn per_step(answer: &Answer) -> Option<f64> {
+    let (n_tokens, n_accepted) = (answer.usage.n_output?, answer.usage.n_accepted?);
+    let n_steps = n_tokens.checked_sub(n_accepted).filter(|n| *n > 0)?;
+    Some(n_tokens as f64 / n_steps as f64)
 }
 
 /// A file that is longer than the answer, so that the answer need not end.

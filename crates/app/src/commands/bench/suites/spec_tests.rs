@@ -25,3 +25,19 @@ fn acceptance_is_told_only_where_something_was_drafted() {
         assert_eq!(accepted(&answer), expected);
     }
 }
+
+#[test]
+fn each_draft_that_is_right_spares_a_step() {
+    let mut answer = Answer::new(Instant::now());
+    for (n_output, n_accepted, expected) in [
+        (Some(128), Some(96), Some(4.0)),
+        (Some(128), Some(0), Some(1.0)),
+        (Some(128), None, None),
+        (None, Some(3), None),
+        (Some(2), Some(2), None),
+        (Some(1), Some(2), None),
+    ] {
+        (answer.usage.n_output, answer.usage.n_accepted) = (n_output, n_accepted);
+        assert_eq!(per_step(&answer), expected);
+    }
+}
