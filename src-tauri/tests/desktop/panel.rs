@@ -122,7 +122,10 @@ impl Panel {
             .expect("an icon");
         let menu: OwnedObjectPath = item.get_property("Menu").expect("a menu");
         let menu = Proxy::new(&self.bus, service, menu, "com.canonical.dbusmenu").expect("a menu");
-        Icon { item, menu }
+        let icon = Icon { item, menu };
+        // The icon may be told of before its menu is there.
+        wait("the menu", || icon.layout().ok()).expect("a menu");
+        icon
     }
 }
 
@@ -163,9 +166,12 @@ impl Row {
 impl Icon {
     /// All rows of the menu.
     pub fn rows(&self) -> Vec<Row> {
-        let (_revision, root): (u32, Node) =
-            self.menu.call("GetLayout", &(0_i32, -1_i32, Vec::<String>::new())).expect("a menu");
-        Row::of(root).rows
+        Row::of(self.layout().expect("a menu")).rows
+    }
+
+    fn layout(&self) -> zbus::Result<Node> {
+        let (_revision, root): (u32, Node) = self.menu.call("GetLayout", &(0_i32, -1_i32, Vec::<String>::new()))?;
+        Ok(root)
     }
 
     /// What the first row says after its dot.
