@@ -1,6 +1,7 @@
 //! A JSON value as it arrives, passed on with the smallest repairs that keep it JSON.
 
 mod comments;
+mod inner_quotes;
 mod python;
 
 use comments::Comment;
@@ -14,8 +15,8 @@ const WORD_MAX: usize = 64;
 const STRING_PREFIXES: [&str; 8] = ["r", "b", "f", "u", "R", "B", "F", "U"];
 
 /// Follows one JSON value. It passes the text on as it is, but for: control characters and bad escapes in strings
-/// (escaped), stray commas and comments (dropped), missing commas, colons and values (added), bare words (quoted), Python's `True`,
-/// `False` and `None`, single-quoted strings, and missing closers at the end. So what comes out is JSON.
+/// (escaped), stray commas and comments (dropped), missing commas, colons and values (added), bare words (quoted), quotes inside
+/// strings (escaped), Python's `True`, `False` and `None`, single-quoted strings, and missing closers at the end. So what comes out is JSON.
 #[derive(Clone, Debug, Default)]
 pub(super) struct JsonValue {
     /// Open brackets.
@@ -24,6 +25,10 @@ pub(super) struct JsonValue {
     /// The quote that ends the string, while inside one.
     quote: Option<char>,
     is_key: bool,
+    /// The quote that may have ended the string, until what follows tells.
+    closing: Option<char>,
+    /// Whitespace after that quote.
+    spaces: String,
     /// An escape in a string, until it is complete.
     escape: String,
     /// A number or literal, until it ends.
@@ -38,6 +43,8 @@ pub(super) struct JsonValue {
     python: Option<PythonString>,
     /// Open dictionaries whose members are arguments of a Python call.
     n_spread: usize,
+    /// Names of arguments that a Python call may give by their place.
+    names: std::vec::IntoIter<String>,
 }
 
 /// What a place in the value asks for.
@@ -63,6 +70,11 @@ pub(super) enum Progress {
 }
 
 impl JsonValue {
+    /// The arguments of a call; `names` are those that it may give by their place.
+    pub fn of_arguments(names: Vec<String>) -> Self {
+        Self { names: names.into_iter(), ..Self::default() }
+    }
+
     /// Takes one character and appends to `out` what is certain.
     pub fn push(&mut self, character: char, out: &mut String) -> Progress {
         let progress = self.push_any(character, out);
@@ -71,6 +83,9 @@ impl JsonValue {
     }
 
     fn push_any(&mut self, character: char, out: &mut String) -> Progress {
+        if self.closing.is_some() {
+            return self.push_after_quote(character, out);
+        }
         if self.quote.is_none() && self.skips(character) {
             return Progress::More;
         }
@@ -85,7 +100,7 @@ impl JsonValue {
     /// Appends whatever makes the text so far a complete value.
     pub fn complete(&mut self, out: &mut String) {
         self.escape.clear();
-        if self.quote.is_some() || self.has_string() {
+        if self.quote.is_some() || self.closing.is_some() || self.has_string() {
             self.end_string(out);
         }
         self.flush_word(out);
@@ -100,7 +115,8 @@ impl JsonValue {
         }
         match character {
             '\\' => self.escape.push('\\'),
-            _ if character == quote => return self.end_string(out),
+            _ if character == quote && (self.is_key || self.stack.is_empty()) => return self.end_string(out),
+            _ if character == quote => self.may_close(quote),
             _ => push_escaped_char(out, character),
         }
         Progress::More
@@ -134,6 +150,8 @@ impl JsonValue {
 
     fn end_string(&mut self, out: &mut String) -> Progress {
         self.quote = None;
+        self.closing = None;
+        self.spaces.clear();
         self.python.iter_mut().for_each(PythonString::end);
         out.push('"');
         if self.is_key {
@@ -151,6 +169,7 @@ impl JsonValue {
                 if STRING_PREFIXES.contains(&self.word.as_str()) {
                     self.word.clear();
                 }
+                self.name_by_place(out);
                 self.begin(out);
                 self.is_key = self.wants == Wants::Key;
                 self.quote = Some(character);
@@ -159,6 +178,7 @@ impl JsonValue {
             }
             '{' | '[' => {
                 self.flush_word(out);
+                self.name_by_place(out);
                 if self.stack.len() >= DEPTH_MAX || self.wants_key() {
                     return Progress::Stray;
                 }
@@ -168,6 +188,7 @@ impl JsonValue {
                 self.wants = if character == '{' { Wants::Key } else { Wants::Value };
             }
             '}' | ']' if self.stack.last().is_some_and(|open| closer(*open) == character) => {
+                self.name_word_by_place(out);
                 self.flush_word(out);
                 if let Some(open) = self.stack.last().copied() {
                     return self.close(open, out);
@@ -206,6 +227,7 @@ impl JsonValue {
     }
 
     fn push_comma(&mut self, out: &mut String) {
+        self.name_word_by_place(out);
         self.flush_word(out);
         self.fill(out);
         if self.wants == Wants::Comma {
@@ -223,6 +245,9 @@ impl JsonValue {
             return;
         }
         let word = std::mem::take(&mut self.word);
+        if !is_name(&word) {
+            self.name_by_place(out);
+        }
         self.begin(out);
         if self.wants == Wants::Key {
             out.push_str(&quoted(&word));
@@ -281,6 +306,11 @@ impl JsonValue {
 
 fn closer(open: char) -> char {
     if open == '{' { '}' } else { ']' }
+}
+
+/// Whether a word may be an argument's name.
+fn is_name(word: &str) -> bool {
+    !word.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) && json_literal(word).is_none()
 }
 
 /// JSON's word for a literal of Python.

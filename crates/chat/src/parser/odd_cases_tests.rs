@@ -134,6 +134,42 @@ const CASES: &[(&str, &str, &str)] = &[
         "<|tool_call_start|>[zip(n=2, /* ** { */ **{\"path\": \"**{\",})]<|tool_call_end|>",
         "zip({\"n\":2,  \"path\": \"**{\"})$calls",
     ),
+    (
+        "hermes",
+        "<tool_call>\n{\"name\": \"zip\", \"arguments\": {\"path\": \"the \"big\" one\", \"n\": 1}}\n</tool_call>",
+        "zip({\"path\": \"the \\\"big\\\" one\", \"n\": 1})$calls",
+    ),
+    (
+        "hermes",
+        "<tool_call>\n{\"name\": \"zip\", \"arguments\": {\"l\": [\"a \"b\".\", \"\" , \"say \"hi\"\"]}}\n</tool_call>",
+        "zip({\"l\": [\"a \\\"b\\\".\", \"\" , \"say \\\"hi\\\"\"]})$calls",
+    ),
+    (
+        "hermes",
+        "<tool_call>\n{'name': 'zip', 'arguments': {'path': 'it's here'}}\n</tool_call>",
+        "zip({\"path\": \"it's here\"})$calls",
+    ),
+    (
+        "hermes",
+        "<tool_call>\n{\"name\": \"zip\", \"arguments\": {\"path\": \"a\" \"n\": 1 \"ok\": true}}\n</tool_call>",
+        "zip({\"path\": \"a\" ,\"n\": 1 ,\"ok\": true})$calls",
+    ),
+    ("hermes", "<tool_call>\nzip(\"a\", 2)\n</tool_call>", "zip({\"path\":\"a\", \"n\":2})$calls"),
+    (
+        "lfm2",
+        "<|tool_call_start|>[zip('it's \"so\"', 3, ok=False), zip(Zug), zip(n=1)]<|tool_call_end|>",
+        "zip({\"path\":\"it's \\\"so\\\"\", \"n\":3, \"ok\":false})zip({\"path\":\"Zug\"})zip({\"n\":1})$calls",
+    ),
+    (
+        "lfm2",
+        "<|tool_call_start|>[zip(path=\"the \"big\" one\", n=1)]<|tool_call_end|>",
+        "zip({\"path\":\"the \\\"big\\\" one\", \"n\":1})$calls",
+    ),
+    (
+        "lfm2",
+        "<|tool_call_start|>[zip(None, -1 , True, {\"n\": 1}, [2], 'x')]<|tool_call_end|>",
+        "zip({\"path\":null, \"n\":-1 , \"ok\":true, \"o\":{\"n\": 1}, \"l\":[2], \"any\":\"x\"})$calls",
+    ),
 ];
 
 #[test]

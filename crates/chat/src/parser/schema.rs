@@ -61,6 +61,12 @@ impl Tools {
         self.0.get(tool).map(|declared| declared.wants.clone()).unwrap_or_default()
     }
 
+    /// Names of a tool's arguments, in the order of its schema.
+    pub fn names(&self, tool: &str) -> Vec<String> {
+        let properties = self.schema(tool).and_then(|schema| schema.get("properties")?.as_object());
+        properties.into_iter().flat_map(|properties| properties.keys().cloned()).collect()
+    }
+
     /// The schema of a tool's arguments.
     pub fn schema(&self, tool: &str) -> Option<&Value> {
         self.0.get(tool).map(|declared| &declared.schema)

@@ -218,7 +218,7 @@ impl OutputParser {
                 return self.layout(state, text, more);
             }
             self.open_call();
-            let mut value = JsonValue::default();
+            let mut value = JsonValue::of_arguments(self.tools.names(&self.call.name));
             if let Some(action) = self.call.action.take() {
                 let mut out = String::new();
                 for character in format!("(action='{action}',").chars() {

@@ -1,7 +1,10 @@
 //! The arguments of a Python call. A string may stand between three quotes, strings side by side are one, and members may be
 //! those of a dictionary: `(a=1, **{"b": 2})`.
 
-use super::{JsonValue, Progress, comments::Comment, push_escaped_char};
+use super::{JsonValue, Progress, comments::Comment, inner_quotes::goes_on, push_escaped_char, quoted};
+
+/// Most whitespace kept after a string.
+const SPACES_MAX: usize = 64;
 
 /// How a string of Python is read.
 #[derive(Clone, Copy, Debug, Default)]
@@ -18,10 +21,10 @@ enum State {
     Plain,
     /// Between three quotes, so many of which have come that may be the closing ones.
     Triple(usize),
-    /// Closed by this quote; another may follow.
+    /// Perhaps closed by this quote; whitespace and another may follow.
     Closed(char),
-    /// Closed, and whitespace has come.
-    Apart,
+    /// Closed by three quotes.
+    ClosedTriple,
 }
 
 impl PythonString {
@@ -78,9 +81,37 @@ impl JsonValue {
         }
     }
 
+    /// Before a value of a call that has no name: the name of its place, if there is one.
+    pub(super) fn name_by_place(&mut self, out: &mut String) {
+        if self.python.is_none()
+            || self.stack.len() != 1
+            || self.n_spread > 0
+            || !self.wants_key()
+            || !self.word.is_empty()
+        {
+            return;
+        }
+        if let Some(name) = self.names.next() {
+            self.begin(out);
+            out.push_str(&quoted(&name));
+            out.push(':');
+            self.wants = super::Wants::Value;
+        }
+    }
+
+    /// A word that ends here without a value of its own is one.
+    pub(super) fn name_word_by_place(&mut self, out: &mut String) {
+        if self.wants != super::Wants::Key || self.word.is_empty() {
+            return;
+        }
+        let word = std::mem::take(&mut self.word);
+        self.name_by_place(out);
+        self.word = word;
+    }
+
     /// Whether a string is closed that may go on.
     pub(super) fn has_string(&self) -> bool {
-        self.python.is_some_and(|string| matches!(string.state, State::Closed(_) | State::Apart))
+        self.python.is_some_and(|string| matches!(string.state, State::Closed(_) | State::ClosedTriple))
     }
 
     /// Inside a string: whether a character is a quote that may close it; quotes that turned out to be text are written.
@@ -88,7 +119,7 @@ impl JsonValue {
         let Some(string) = &mut self.python else { return false };
         match string.state {
             State::Triple(2) if character == quote => {
-                string.state = State::Apart;
+                string.state = State::ClosedTriple;
                 self.quote = None;
                 true
             }
@@ -119,19 +150,28 @@ impl JsonValue {
     pub(super) fn push_after_string(&mut self, character: char, out: &mut String) -> Progress {
         let Some(string) = &mut self.python else { return Progress::More };
         match (string.state, character) {
-            (State::Closed(quote), _) if character == quote && string.is_empty => {
+            (State::Closed(quote), _) if character == quote && string.is_empty && self.spaces.is_empty() => {
                 string.state = State::Triple(0);
                 self.quote = Some(quote);
                 Progress::More
             }
             (_, '"' | '\'') => {
                 *string = PythonString { state: State::Plain, is_empty: true };
+                self.spaces.clear();
                 self.quote = Some(character);
                 Progress::More
             }
             (_, ' ' | '\t' | '\n' | '\r') => {
-                string.state = State::Apart;
+                // Only whether there is any matters, and whether it breaks the line.
+                if self.spaces.len() < SPACES_MAX || character == '\n' && !self.spaces.contains('\n') {
+                    self.spaces.push(character);
+                }
                 Progress::More
+            }
+            (State::Closed(quote), _) if goes_on(&self.spaces, character) => {
+                string.state = State::Plain;
+                self.reopen(quote, out);
+                self.push_in_string(character, quote, out)
             }
             _ => match self.end_string(out) {
                 Progress::More => self.push_any(character, out),
