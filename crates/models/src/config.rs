@@ -9,6 +9,9 @@ use serde_json::Value;
 
 use crate::{LoadError, LoadResult, tower};
 
+/// What to do about packings that are not read.
+const CONVERT: &str = "use an MLX conversion of this checkpoint, or the original";
+
 /// Most bytes of a JSON file that is no tokenizer.
 const N_JSON_MAX: u64 = 16 << 20;
 
@@ -133,10 +136,11 @@ impl ConfigFile {
             let default = Quantization { group_size: 32, bits: 4, mode: Mode::Mxfp4 };
             return Ok(Some(QuantizationConfig { default, layers: BTreeMap::new() }));
         }
+        if method == Some("compressed-tensors") {
+            return QuantizationConfig::compressed(value).map(Some).map_err(|detail| self.error(&detail));
+        }
         if let Some(method) = method {
-            let detail = format!(
-                "weights packed by {method:.40?} cannot be read; use an MLX conversion of this checkpoint, or the original"
-            );
+            let detail = format!("weights packed by {method:.40?} cannot be read; {CONVERT}");
             return Err(self.error(&detail));
         }
         QuantizationConfig::parse(value).map(Some).map_err(|detail| self.error(&detail))
@@ -181,6 +185,9 @@ pub enum Mode {
     /// Integers with a scale and a bias per group.
     #[default]
     Affine,
+    /// The same whose bias puts zero in the middle, and which is therefore not stored; only originals have it.
+    #[serde(skip)]
+    Centred,
     /// OCP microscaling, 4-bit floats.
     Mxfp4,
     /// OCP microscaling, 8-bit floats.
@@ -190,10 +197,15 @@ pub enum Mode {
 }
 
 impl Mode {
+    /// Whether groups have a bias.
+    pub fn has_biases(self) -> bool {
+        matches!(self, Self::Affine | Self::Centred)
+    }
+
     /// MLX's name of it.
     pub fn name(self) -> &'static std::ffi::CStr {
         match self {
-            Self::Affine => c"affine",
+            Self::Affine | Self::Centred => c"affine",
             Self::Mxfp4 => c"mxfp4",
             Self::Mxfp8 => c"mxfp8",
             Self::Nvfp4 => c"nvfp4",
@@ -240,6 +252,33 @@ impl QuantizationConfig {
         self.default
     }
 
+    /// As the library compressed-tensors describes 4-bit integers, eight a word, with a scale for each group of a row.
+    fn compressed(value: &Value) -> Result<Self, String> {
+        let groups = value.get("config_groups").and_then(Value::as_object).into_iter().flatten();
+        let weights: Vec<&Value> = groups.filter_map(|(_, group)| group.get("weights")).collect();
+        let [weights] = weights.as_slice() else {
+            let n = weights.len();
+            return Err(format!("config_groups has weights in {n} groups, but only one can be read; {CONVERT}"));
+        };
+        let has = |name: &str, wanted: &Value| weights.get(name).unwrap_or(&Value::Null) == wanted;
+        let is_known = value.get("format").and_then(Value::as_str) == Some("pack-quantized")
+            && has("type", &"int".into())
+            && has("num_bits", &4.into())
+            && has("strategy", &"group".into())
+            && has("symmetric", &true.into())
+            && has("actorder", &Value::Null);
+        let group_size = weights.get("group_size").and_then(Value::as_i64);
+        match group_size.filter(|n| is_known && (1..=1024).contains(n)) {
+            Some(n) => Ok(Self::of_all(Quantization { group_size: n as i32, bits: 4, mode: Mode::Centred })),
+            None => {
+                let format = value.get("format").unwrap_or(&Value::Null).to_string();
+                let weights = weights.to_string();
+                let how = format!("{format:.60} {weights:.300}");
+                Err(format!("weights packed by compressed-tensors as {how} cannot be read; {CONVERT}"))
+            }
+        }
+    }
+
     fn parse(value: &Value) -> Result<Self, String> {
         let object = value.as_object().ok_or("quantization is not an object")?;
         let default = Quantization::parse("quantization", value)?;
@@ -263,7 +302,7 @@ impl Quantization {
         let this = Self::deserialize(value).map_err(|error| format!("{path:.200}: {error}"))?;
         let Self { group_size, bits, mode } = this;
         let is_known = match mode {
-            Mode::Affine => [2, 3, 4, 5, 6, 8].contains(&bits) && (1..=1024).contains(&group_size),
+            Mode::Affine | Mode::Centred => [2, 3, 4, 5, 6, 8].contains(&bits) && (1..=1024).contains(&group_size),
             Mode::Mxfp4 => (group_size, bits) == (32, 4),
             Mode::Mxfp8 => (group_size, bits) == (32, 8),
             Mode::Nvfp4 => (group_size, bits) == (16, 4),

@@ -65,6 +65,7 @@ mod shared_kv;
 mod smollm3;
 mod stack;
 
+pub use experts::FACTORS;
 pub use gpt_oss::apart as blocks_apart;
 
 /// A loaded network: tokens in, logits out. Knows nothing of sampling, batching or devices.

@@ -94,8 +94,13 @@ fn shown(name: String) -> (&'static str, Shown) {
 
 /// How a checkpoint's matrices are packed.
 fn packings(config: &Value) -> Vec<String> {
-    if config["quantization_config"]["quant_method"] == "fp8" {
-        return vec!["8-bit floats with a factor for each block".to_owned()];
+    let published = &config["quantization_config"];
+    if published["quant_method"] == "compressed-tensors" {
+        return vec!["4-bit integers with a factor for each 32 of a row".to_owned()];
+    }
+    if published["quant_method"] == "fp8" {
+        let each = if published["weight_block_size"].is_null() { "matrix" } else { "block" };
+        return vec![format!("8-bit floats with a factor for each {each}")];
     }
     let table = &config["quantization"];
     let exceptions = table.as_object().into_iter().flat_map(|table| table.values()).filter(|value| value.is_object());

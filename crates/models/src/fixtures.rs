@@ -52,12 +52,15 @@ pub struct Tensor {
     pub shape: Vec<i32>,
     pub kind: String,
     pub quantize: Option<Quantize>,
-    /// Kept as 8-bit floats with a factor for each block of 128 by 128.
+    /// Kept as 8-bit floats with a factor for each matrix, or each block of 128 by 128 where the config gives a size.
     #[serde(default)]
     pub fp8: bool,
     /// Kept as 4-bit floats with a power of 2 for each 32 of a row, two a byte.
     #[serde(default)]
     pub fp4: bool,
+    /// Kept as 4-bit integers with a factor for each 32 of a row, eight a word.
+    #[serde(default)]
+    pub int4: bool,
 }
 
 #[derive(Clone, Deserialize)]
@@ -113,8 +116,17 @@ impl Fixture {
         for tensor in &self.tensors {
             let array = tensor.dense();
             let array = if array.dtype() == Dtype::Float32 { mx::cast(&array, dtype).unwrap() } else { array };
+            let published = &self.config["quantization_config"];
+            if tensor.int4 {
+                stored.extend(int4(&tensor.name, &array));
+                continue;
+            }
+            if tensor.fp8 && published["weight_block_size"].is_null() {
+                stored.extend(fp8_whole(&tensor.name, &array));
+                continue;
+            }
             if tensor.fp8 || tensor.fp4 {
-                let has_powers = self.config["quantization_config"]["scale_fmt"] == "ue8m0";
+                let has_powers = published["scale_fmt"] == "ue8m0";
                 let path = tensor.name.strip_suffix(".weight").unwrap();
                 let (weight, factors) = if tensor.fp4 { fp4(&array) } else { fp8(&array, has_powers) };
                 stored.push((tensor.name.clone(), weight));
@@ -141,6 +153,41 @@ impl Fixture {
 fn fp4(matrix: &Array) -> (Array, Array) {
     let packed = mx::quantize(matrix, Packing { group_size: 32, bits: 4, mode: c"mxfp4" }).unwrap();
     (mx::view(&packed.weight, Dtype::Uint8).unwrap(), packed.scales)
+}
+
+/// 4-bit integers, eight a word from the lowest bits on, and the factor of each 32 of a row: its largest magnitude over 7.
+fn int4(name: &str, matrix: &Array) -> Vec<(String, Array)> {
+    let [n_out, n_in] = [matrix.dim(0), matrix.dim(1)];
+    let values = mx::to_f32(&mx::cast(matrix, Dtype::Float32).unwrap()).unwrap();
+    let largest = |group: &[f32]| group.iter().fold(0.0_f32, |a, b| a.max(b.abs()));
+    let factors: Vec<f32> = values.chunks(32).map(|group| largest(group) / 7.0).collect();
+    let element = |(i, value): (usize, &f32)| ((value / factors[i / 32]).round_ties_even() as i32 + 8) as u32;
+    let elements: Vec<u32> = values.iter().enumerate().map(element).collect();
+    let word = |eight: &[u32]| eight.iter().rev().fold(0_u32, |word, element| word << 4 | element) as i32;
+    let words: Vec<i32> = elements.chunks(8).map(word).collect();
+    vec![
+        (format!("{name}_packed"), Array::from_slice(&words, &[n_out, n_in / 8])),
+        (format!("{name}_scale"), Array::from_slice(&factors, &[n_out, n_in / 32])),
+        (format!("{name}_shape"), Array::from_slice(&[n_out, n_in], &[2])),
+    ]
+}
+
+/// 8-bit floats and the factor of each matrix: its largest magnitude over 448; and factors of inputs, which are not read.
+fn fp8_whole(name: &str, matrices: &Array) -> Vec<(String, Array)> {
+    let shape = matrices.shape();
+    let n_each = (shape[shape.len() - 2] * shape[shape.len() - 1]) as usize;
+    let values = mx::to_f32(&mx::cast(matrices, Dtype::Float32).unwrap()).unwrap();
+    let largest = |matrix: &[f32]| matrix.iter().fold(0.0_f32, |a, b| a.max(b.abs()));
+    let factors: Vec<f32> = values.chunks(n_each).map(|matrix| largest(matrix) / 448.0).collect();
+    let scaled: Vec<f32> = values.iter().enumerate().map(|(i, value)| value / factors[i / n_each]).collect();
+    let n = factors.len() as i32;
+    let [of_weights, of_inputs]: [&[i32]; 2] = if shape.len() == 3 { [&[n, 1, 1], &[n]] } else { [&[], &[]] };
+    let path = name.strip_suffix(".weight").map_or(format!("{name}_"), |path| format!("{path}."));
+    vec![
+        (name.to_owned(), mx::to_fp8(&Array::from_slice(&scaled, shape)).unwrap()),
+        (format!("{name}_scale_inv"), Array::from_slice(&factors, of_weights)),
+        (format!("{path}activation_scale"), Array::from_slice(&vec![1.0_f32; n as usize], of_inputs)),
+    ]
 }
 
 /// 8-bit floats and the factor of each block: its largest magnitude over 448, or the exponent of the power of 2 that is no smaller.

@@ -233,7 +233,7 @@ fn count_params(infos: &std::collections::BTreeMap<String, TensorInfo>, packing:
 fn describe(packing: Quantization) -> String {
     let Quantization { group_size, bits, mode } = packing;
     let mode = match mode {
-        Mode::Affine => "affine",
+        Mode::Affine | Mode::Centred => "affine",
         Mode::Mxfp4 => "mxfp4",
         Mode::Mxfp8 => "mxfp8",
         Mode::Nvfp4 => "nvfp4",

@@ -41,6 +41,20 @@ fn impossible_configurations_are_refused_by_name() {
             "unknown variant `int5`",
         ),
         (|config| config["quantization_config"] = json!({"quant_method": "gptq"}), "packed by \"gptq\" cannot be read"),
+        (
+            |config| {
+                let weights = json!({"num_bits": 8, "type": "float", "strategy": "tensor", "symmetric": true});
+                let groups = json!({"group_0": {"weights": weights}});
+                config["quantization_config"] = json!({
+                    "quant_method": "compressed-tensors", "format": "float-quantized", "config_groups": groups,
+                });
+            },
+            "packed by compressed-tensors as \"float-quantized\"",
+        ),
+        (
+            |config| config["quantization_config"] = json!({"quant_method": "compressed-tensors"}),
+            "config_groups has weights in 0 groups",
+        ),
         (|config| *config = json!([1]), "it is not a JSON object"),
     ];
     let mut fixture = Fixture::read("llama");

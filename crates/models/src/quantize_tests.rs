@@ -58,7 +58,10 @@ fn logits_are_those_of_the_reference_on_its_own_packing() {
 #[test]
 fn what_any_family_publishes_can_be_packed() {
     let mut wrong = Vec::new();
-    let is_packed = |name: &String| Fixture::read(name).config.to_string().contains("\"quantization\"");
+    let is_packed = |name: &String| {
+        let config = Fixture::read(name).config.to_string();
+        config.contains("\"quantization\"") || config.contains("pack-quantized")
+    };
     for name in golden_names().into_iter().filter(|name| !is_packed(name)) {
         let target = tempfile::tempdir().unwrap();
         match packed(&name, &affine(8), target.path()) {
@@ -112,7 +115,7 @@ fn parts_can_be_packed_otherwise_and_their_bytes_are_counted() {
 #[test]
 fn config_alone_tells_what_the_result_takes() {
     let names = ["llama_affine4_g64", "qwen3_moe_affine4_g64", "deepseek_v4_published", "qwen3_next_affine4_g32"];
-    for name in names.into_iter().chain(["kimi_linear_affine4_g32", "minimax_fp8"]) {
+    for name in names.into_iter().chain(["kimi_linear_affine4_g32", "minimax_fp8", "mistral4_fp8"]) {
         let (source, target) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let fixture = original(name);
         std::fs::write(source.path().join("config.json"), fixture.config.to_string()).unwrap();
@@ -159,6 +162,8 @@ fn whoever_is_refused_or_stops_leaves_nothing() {
     assert!(refusal(&source, &target, &affine(4)).contains("truncated"));
     Fixture::read("llama_affine4_g64").write(&source);
     assert!(refusal(&source, &target, &affine(4)).contains("packed already, in 4 bits; take the original"));
+    Fixture::read("kimi_k2_int4").write(&source);
+    assert!(refusal(&source, &target, &affine(4)).contains("packed already, in 4 bits"));
     assert_eq!(entries(), 1);
     assert!(Recipe::new(4, Some(16), "affine").unwrap_err().to_string().contains("take 32, 64 or 128"));
     assert!(Recipe::new(7, None, "affine").is_err() && Recipe::new(4, None, "mxfp8").is_err());

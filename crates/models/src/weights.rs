@@ -9,12 +9,12 @@ use crate::mx::{self, Array, Dtype, Packed, Packing};
 use crate::{LoadError, LoadResult};
 
 mod files;
-mod fp8;
 mod ids;
 mod paging;
 mod phantom;
 mod places;
 mod progress;
+mod published;
 mod split;
 
 pub use files::WeightFiles;
@@ -22,6 +22,7 @@ pub use paging::{ExpertCounts, LayerExperts, Paging};
 pub use phantom::Phantom;
 pub use places::Place;
 pub use progress::{LoadProgress, Progress};
+pub use published::published_name;
 pub use split::Split;
 
 /// Bytes of tensors that are read together.
@@ -321,22 +322,26 @@ impl At<'_, '_> {
         let n_groups = (n_in / i64::from(group_size)) as i32;
         let (name, weight) = self.take("weight")?;
         check_shape(&name, &weight, &with_last((n_in * bits_64 / 32) as i32))?;
-        if weight.dtype() != Dtype::Uint32 {
-            return Err(wrong_dtype(&name, &weight, "U32"));
-        }
+        let weight = match weight.dtype() {
+            Dtype::Uint32 => weight,
+            Dtype::Int32 if mode == Mode::Centred => mx::view(&weight, Dtype::Uint32)?,
+            _ => return Err(wrong_dtype(&name, &weight, "U32")),
+        };
         let (name, scales) = self.take("scales")?;
         check_shape(&name, &scales, &with_last(n_groups))?;
-        let biases = if mode == Mode::Affine {
-            let (name, biases) = self.take("biases")?;
-            check_shape(&name, &biases, &with_last(n_groups))?;
-            Some(self.converted(biases)?)
-        } else {
-            None
-        };
-        if scales.dtype().is_float() != (mode == Mode::Affine) {
+        if scales.dtype().is_float() != mode.has_biases() {
             return Err(wrong_dtype(&name, &scales, "floats for affine packing, U8 for the others"));
         }
         let scales = self.converted(scales)?;
+        let biases = match mode {
+            Mode::Affine => {
+                let (name, biases) = self.take("biases")?;
+                check_shape(&name, &biases, &with_last(n_groups))?;
+                Some(self.converted(biases)?)
+            }
+            Mode::Centred => Some(mx::scale(&scales, -((1 << (bits - 1)) as f32))?),
+            _ => None,
+        };
         Ok(Packed { weight, scales, biases, packing: Packing { group_size, bits, mode: mode.name() } })
     }
 

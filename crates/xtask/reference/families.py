@@ -256,7 +256,7 @@ def text_tower(config):
     """A checkpoint with a part for images, of which one tensor stands for all."""
     family, prefix, other = TOWERS[config["model_type"]]
     text = {"tie_word_embeddings": True, **config.get("text_config", config)}
-    family = text["model_type"] if text.get("model_type") == "ministral3" else family
+    family = text["model_type"] if text.get("model_type") in ("ministral3", "mistral4") else family
 
     def renamed(name):
         if name.startswith("model."):

@@ -17,13 +17,14 @@ import fixtures_aliases
 import fixtures_gemma
 import fixtures_long
 import fixtures_packed
+import fixtures_published
 import fixtures_sparse
 import recipe
 import rope_cases
 from reference import Reference, tensor_table
 from reference_torch import MODEL_TYPES as BY_TORCH, TorchReference, is_here as has_torch
 
-FIXTURES = {**fixtures.FIXTURES, **fixtures_aliases.FIXTURES, **fixtures_gemma.FIXTURES, **fixtures_sparse.FIXTURES, **fixtures_long.FIXTURES, **fixtures_packed.FIXTURES}
+FIXTURES = {**fixtures.FIXTURES, **fixtures_aliases.FIXTURES, **fixtures_gemma.FIXTURES, **fixtures_sparse.FIXTURES, **fixtures_long.FIXTURES, **fixtures_packed.FIXTURES, **fixtures_published.FIXTURES}
 
 TOLERANCE = {"plain": 2e-4, "quantized": 2e-3}
 # A change that a fixture is there to notice must move some logit by more than this; ten times what a pass may be off.

@@ -43,9 +43,16 @@ def packing(config, name):
 def is_fp8(config, name):
     """Whether the tensor `name` is kept as 8-bit floats, as DeepSeek does: projections only."""
     table = config.get("quantization_config") or {}
-    projections = ("_proj.", ".w1.", ".w2.", ".w3.", ".attn.w")
+    projections = ("_proj.", "_proj_with_mqa.", ".w1.", ".w2.", ".w3.", ".attn.w")
     apart = ("weights_proj.", "indexer.compressor.")
-    return table.get("quant_method") == "fp8" and any(part in name for part in projections) and not any(part in name for part in apart)
+    is_projection = any(part in name for part in projections) or name.endswith("_proj")
+    return table.get("quant_method") == "fp8" and is_projection and not any(part in name for part in apart)
+
+
+def is_int4(config, name):
+    """Whether the tensor `name` is kept as 4-bit integers, as Moonshot does: experts only."""
+    table = config.get("quantization_config") or {}
+    return table.get("quant_method") == "compressed-tensors" and ".experts." in name
 
 
 def is_fp4(config, name):
@@ -58,6 +65,25 @@ def fp4(value):
     """What 4-bit floats with a power of 2 for each 32 of a row keep of a matrix."""
     how = {"group_size": 32, "bits": 4, "mode": "mxfp4"}
     return mx.dequantize(*mx.quantize(value, **how), **how).astype(mx.float32)
+
+
+def int4(name, value):
+    """4-bit integers with a factor for each 32 of a row, its largest magnitude over 7, eight a word from the lowest bits on."""
+    dense = np.array(value.astype(mx.float32))
+    rows, columns = dense.shape
+    groups = dense.reshape(rows, columns // 32, 32)
+    factors = np.abs(groups).max(-1, keepdims=True) / np.float32(7)
+    elements = (np.round(groups / factors).astype(np.int64) + 8).reshape(rows, columns // 8, 8)
+    words = (elements << (4 * np.arange(8))).sum(-1).astype(np.uint32).view(np.int32)
+    parts = {"packed": words, "scale": factors[..., 0], "shape": np.array([rows, columns], np.int32)}
+    return {f"{name}_{leaf}": mx.array(part) for leaf, part in parts.items()}
+
+
+def fp8_whole(value):
+    """What 8-bit floats with a factor for each matrix keep of it: its largest magnitude over 448."""
+    dense = np.array(value.astype(mx.float32))
+    factors = np.abs(dense).max((-2, -1), keepdims=True) / np.float32(448)
+    return mx.from_fp8(mx.to_fp8(mx.array(dense / factors)), dtype=mx.float32) * mx.array(factors)
 
 
 def fp8(value, has_powers):
@@ -90,6 +116,8 @@ def tensor_table(config):
             entry["fp4"] = True
         elif kind == "matrix" and is_fp8(config, name):
             entry["fp8"] = True
+        elif kind == "matrix" and is_int4(config, name):
+            entry["int4"] = True
         table.append(entry)
     return table
 
@@ -103,6 +131,12 @@ def checkpoint_arrays(config, dtype):
         value = value if value.dtype == mx.int32 else value.astype(DTYPES[dtype])
         if "fp4" in entry:
             arrays[name] = fp4(value)
+            continue
+        if "int4" in entry:
+            arrays.update(int4(name, value))
+            continue
+        if "fp8" in entry and config["quantization_config"]["weight_block_size"] is None:
+            arrays[name] = fp8_whole(value)
             continue
         if "fp8" in entry:
             # mlx-lm would round what it unpacks to bfloat16.

@@ -68,6 +68,9 @@ pub fn groups(file: &ConfigFile, n_experts: usize, sizes: [usize; 3]) -> LoadRes
     Ok(Some(Groups { n, top, n_best }))
 }
 
+/// What the name of a projection's factors ends with, where it is one tensor for all experts.
+pub const FACTORS: &str = "_scale_inv";
+
 /// How a checkpoint keeps the projections of all experts in one tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fused {
@@ -84,19 +87,24 @@ pub fn unfuse(weights: &Weights<'_>, stacked: &str, fused: Fused) -> LoadResult<
         let Some((at, projection)) = name.rsplit_once(".experts.").filter(|_| array.ndim() == 3) else {
             return Ok(None);
         };
+        // Factors of 8-bit floats lie beside them.
+        let (projection, leaf) = match projection.strip_suffix(FACTORS) {
+            Some(projection) => (projection, "weight_scale_inv"),
+            None => (projection, "weight"),
+        };
+        let axis = if fused == Fused::OutIn { 1 } else { 2 };
+        let n = array.dim(axis as i32);
+        let part = |start, stop| mx::slice(array, &[Cut { axis, start, stop }]);
         let parts = match projection {
             "down_proj" => vec![("down_proj", array.clone())],
-            "gate_up_proj" => {
-                let axis = if fused == Fused::OutIn { 1 } else { 2 };
-                let n = array.dim(axis as i32);
-                let part = |start, stop| mx::slice(array, &[Cut { axis, start, stop }]);
-                vec![("gate_proj", part(0, n / 2)?), ("up_proj", part(n / 2, n)?)]
-            }
+            // One factor an expert.
+            "gate_up_proj" if n == 1 => vec![("gate_proj", array.clone()), ("up_proj", array.clone())],
+            "gate_up_proj" => vec![("gate_proj", part(0, n / 2)?), ("up_proj", part(n / 2, n)?)],
             _ => return Ok(None),
         };
         let named = parts.into_iter().map(|(projection, array)| {
             let array = if fused == Fused::InOut { mx::transpose_axes(&array, &[0, 2, 1])? } else { array };
-            Ok((format!("{at}.{stacked}.{projection}.weight"), mx::contiguous(&array)?))
+            Ok((format!("{at}.{stacked}.{projection}.{leaf}"), mx::contiguous(&array)?))
         });
         named.collect::<mx::Result<_>>().map(Some)
     })

@@ -32,6 +32,7 @@ pub fn fixture() -> Fixture {
                 kind: "matrix".into(),
                 quantize: None,
                 fp8: false,
+                int4: false,
                 fp4: false,
             });
         }

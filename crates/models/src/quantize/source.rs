@@ -8,10 +8,10 @@ use tokbar_hub::checkpoint::headers;
 
 use super::QuantizeError;
 use crate::LoadError;
-use crate::config::{ConfigFile, Mode, QuantizationConfig};
-use crate::families::{self, blocks_apart};
+use crate::config::{ConfigFile, QuantizationConfig};
+use crate::families::{self, FACTORS, blocks_apart};
 use crate::mx::{self, Array, Cut, Dtype};
-use crate::weights::{Compute, Kernels, PackedWeights, Weights};
+use crate::weights::{Compute, Kernels, PackedWeights, Weights, published_name};
 
 /// Bits below which packing once more would lose too much.
 const N_BITS_MIN: i32 = 8;
@@ -20,7 +20,7 @@ const N_BITS_MIN: i32 = 8;
 pub fn open(dir: &Path, file: &ConfigFile) -> Result<BTreeMap<String, Array>, QuantizeError> {
     let quantization = file.quantization()?;
     if let Some(packing) = quantization.as_ref().map(|quantization| quantization.default_packing())
-        && packing.mode == Mode::Affine
+        && packing.mode.has_biases()
         && packing.bits < N_BITS_MIN
     {
         let detail =
@@ -29,7 +29,8 @@ pub fn open(dir: &Path, file: &ConfigFile) -> Result<BTreeMap<String, Array>, Qu
     }
     let mut tensors = BTreeMap::new();
     for path in headers(dir).map_err(LoadError::from)?.into_keys() {
-        tensors.extend(mx::load_safetensors(&path)?);
+        let loaded = mx::load_safetensors(&path)?.into_iter();
+        tensors.extend(loaded.filter_map(|(name, array)| Some((published_name(&name)?, array))));
     }
     let weights = weights(tensors, None);
     weights.remake(blocks_apart)?;
@@ -62,6 +63,10 @@ pub fn imagine(file: &ConfigFile) -> Result<BTreeMap<String, Array>, QuantizeErr
 /// them. `None` = any other tensor.
 fn fused_apart(name: &str, array: &Array, n_hidden: i32) -> mx::Result<Option<Vec<(String, Array)>>> {
     let Some((at, projection)) = name.rsplit_once(".experts.").filter(|_| array.ndim() == 3) else { return Ok(None) };
+    let (projection, leaf) = match projection.strip_suffix(FACTORS) {
+        Some(projection) => (projection, "weight_scale_inv"),
+        None => (projection, "weight"),
+    };
     let is_down = match projection {
         "down_proj" => true,
         "gate_up_proj" => false,
@@ -74,14 +79,17 @@ fn fused_apart(name: &str, array: &Array, n_hidden: i32) -> mx::Result<Option<Ve
         _ => "switch_mlp",
     };
     // Hidden sizes that are an expert's, too, are read as published last: outputs first.
-    let is_out_first = array.dim(if is_down { 1 } else { 2 }) == n_hidden;
+    let is_out_first = leaf != "weight" || array.dim(if is_down { 1 } else { 2 }) == n_hidden;
     let array = if is_out_first { array.clone() } else { mx::transpose_axes(array, &[0, 2, 1])? };
-    let named = |part: &str, array: Array| Ok((format!("{at}.{stacked}.{part}.weight"), mx::contiguous(&array)?));
+    let named = |part: &str, array: Array| Ok((format!("{at}.{stacked}.{part}.{leaf}"), mx::contiguous(&array)?));
     if is_down {
         return Ok(Some(vec![named("down_proj", array)?]));
     }
     let n = array.dim(1);
     let part = |start, stop| mx::slice(&array, &[Cut { axis: 1, start, stop }]);
+    if n == 1 {
+        return Ok(Some(vec![named("gate_proj", array.clone())?, named("up_proj", array.clone())?]));
+    }
     Ok(Some(vec![named("gate_proj", part(0, n / 2)?)?, named("up_proj", part(n / 2, n)?)?]))
 }
 

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use tokbar_hub::checkpoint::{CheckpointError, headers};
 use tokbar_hub::safetensors::{Dtype as StoredDtype, Header, TensorInfo};
 
-use super::{Compute, LoadProgress, Paging, Place, Progress, Weights, places};
+use super::{Compute, LoadProgress, Paging, Place, Progress, Weights, places, published_name};
 use crate::config::QuantizationConfig;
 use crate::mx;
 use crate::{LoadError, LoadResult, tower};
@@ -36,7 +36,7 @@ impl WeightFiles {
         let beside = if side.is_dir() { headers(&side)? } else { BTreeMap::new() };
         for (path, header) in headers(dir)?.into_iter().chain(beside) {
             for (name, info) in header.tensors {
-                let Some(text_name) = tower::text_name(&name) else { continue };
+                let Some(text_name) = needed(&name) else { continue };
                 if infos.insert(text_name, info).is_some() {
                     return Err(LoadError::TensorTwice { name, path });
                 }
@@ -62,7 +62,7 @@ impl WeightFiles {
         for (path, header) in self.paths.iter().map(|path| (path, Header::read(path))) {
             let source = places::Source::open(path)?;
             for (name, info) in header.map_err(CheckpointError::from)?.tensors {
-                places.extend(tower::text_name(&name).and_then(|name| Some((name, source.place(&info)?))));
+                places.extend(needed(&name).and_then(|name| Some((name, source.place(&info)?))));
             }
         }
         Ok(places)
@@ -97,11 +97,16 @@ impl WeightFiles {
         let mut tensors = BTreeMap::new();
         for path in &self.paths {
             let arrays = mx::load_safetensors(path)?.into_iter();
-            tensors.extend(arrays.filter_map(|(name, array)| Some((tower::text_name(&name)?, array))));
+            tensors.extend(arrays.filter_map(|(name, array)| Some((needed(&name)?, array))));
         }
         let places = if self.paging.is_some() { self.places()? } else { BTreeMap::new() };
         let weights = Weights::of(tensors, compute, quantization).with_paging(self.paging.clone(), places);
         let start = LoadProgress { n_bytes: 0, n_bytes_total: self.n_bytes() };
         Ok(Weights { progress: RefCell::new((start, progress)), ..weights })
     }
+}
+
+/// A tensor's name as families take it; `None` = none of them needs it.
+fn needed(name: &str) -> Option<String> {
+    tower::text_name(&published_name(name)?)
 }

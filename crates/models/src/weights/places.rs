@@ -40,6 +40,7 @@ impl Source {
             Stored::F16 => Dtype::Float16,
             Stored::BF16 => Dtype::Bfloat16,
             Stored::U32 => Dtype::Uint32,
+            Stored::I32 => Dtype::Int32,
             Stored::U8 | Stored::I8 | Stored::F8_E4M3 | Stored::F8_E8M0 => Dtype::Uint8,
             _ => return None,
         };

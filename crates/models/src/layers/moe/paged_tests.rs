@@ -18,6 +18,7 @@ const NAMES: &[&str] = &[
     "ernie4_5_moe",
     "glm4_moe",
     "jamba",
+    "kimi_k2_int4",
     "kimi_linear_affine4_g32",
     "lfm2_moe",
     "minimax_fp8",
