@@ -98,6 +98,9 @@ fn packings(config: &Value) -> Vec<String> {
     if published["quant_method"] == "compressed-tensors" {
         return vec!["4-bit integers with a factor for each 32 of a row".to_owned()];
     }
+    if published["quant_method"] == "mxfp4" {
+        return vec!["mxfp4, 4 bits, in blocks of 32".to_owned()];
+    }
     if published["quant_method"] == "fp8" {
         let each = if published["weight_block_size"].is_null() { "matrix" } else { "block" };
         return vec![format!("8-bit floats with a factor for each {each}")];

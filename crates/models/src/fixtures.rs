@@ -61,6 +61,9 @@ pub struct Tensor {
     /// Kept as 4-bit integers with a factor for each 32 of a row, eight a word.
     #[serde(default)]
     pub int4: bool,
+    /// Kept as 4-bit floats, sixteen bytes for each 32 of a row.
+    #[serde(default)]
+    pub blocks: bool,
 }
 
 #[derive(Clone, Deserialize)]
@@ -117,6 +120,10 @@ impl Fixture {
             let array = tensor.dense();
             let array = if array.dtype() == Dtype::Float32 { mx::cast(&array, dtype).unwrap() } else { array };
             let published = &self.config["quantization_config"];
+            if tensor.blocks {
+                stored.extend(blocks(&tensor.name, &array));
+                continue;
+            }
             if tensor.int4 {
                 stored.extend(int4(&tensor.name, &array));
                 continue;
@@ -153,6 +160,14 @@ impl Fixture {
 fn fp4(matrix: &Array) -> (Array, Array) {
     let packed = mx::quantize(matrix, Packing { group_size: 32, bits: 4, mode: c"mxfp4" }).unwrap();
     (mx::view(&packed.weight, Dtype::Uint8).unwrap(), packed.scales)
+}
+
+/// 4-bit floats, sixteen bytes for each 32 of a row, and exponents.
+fn blocks(name: &str, matrices: &Array) -> Vec<(String, Array)> {
+    let packed = mx::quantize(matrices, Packing { group_size: 32, bits: 4, mode: c"mxfp4" }).unwrap();
+    let shape = [packed.scales.shape(), &[16]].concat();
+    let bytes = mx::reshape(&mx::view(&packed.weight, Dtype::Uint8).unwrap(), &shape).unwrap();
+    vec![(format!("{name}_blocks"), bytes), (format!("{name}_scales"), packed.scales)]
 }
 
 /// 4-bit integers, eight a word from the lowest bits on, and the factor of each 32 of a row: its largest magnitude over 7.

@@ -342,12 +342,17 @@ def deepseek(config):
 
 
 def gpt_oss(config):
-    """As published: gate and up rows alternate in one tensor."""
+    """As converted, or as published: gate and up rows alternate in one tensor, each 32 of a row a block."""
+    is_published = "quantization_config" in config
 
     def mlp(config, layer):
         hidden, n, inner = config["hidden_size"], config["num_local_experts"], config["intermediate_size"]
         out = [("self_attn.sinks", [config["num_attention_heads"]], "bias")]
         out += [("mlp.router.weight", [n, hidden], "matrix"), ("mlp.router.bias", [n], "bias")]
+        if is_published:
+            for name, shape in {"gate_up_proj": [n, 2 * inner, hidden], "down_proj": [n, hidden, inner]}.items():
+                out += [(f"mlp.experts.{name}", shape, "matrix"), (f"mlp.experts.{name}_bias", shape[:2], "bias")]
+            return out
         for name, shape in {"gate_proj": [n, inner, hidden], "up_proj": [n, inner, hidden], "down_proj": [n, hidden, inner]}.items():
             out += [(f"mlp.experts.{name}.weight", shape, "matrix"), (f"mlp.experts.{name}.bias", shape[:2], "bias")]
         return out

@@ -1,6 +1,6 @@
 """Original layouts of late families, as their makers publish them: see fixtures.py."""
 
-from fixtures import EXPERTS, GROUPED, GROWING, LATENT, SHORT, base, fixture
+from fixtures import EXPERTS, GROUPED, GROWING, LATENT, MORE, SHORT, base, fixture
 from fixtures_sparse import MISTRAL4_ROPE
 
 STATIC = {
@@ -40,7 +40,18 @@ def tower(text):
     return {"model_type": "mistral3", "vision_config": {"hidden_size": 4}, "text_config": text, "quantization_config": STATIC}
 
 
+GPT_OSS = {**MORE["gpt_oss"]["config"], "hidden_size": 64, "intermediate_size": 96, "num_local_experts": 4, "num_hidden_layers": 2}
+
 FIXTURES = {
+    "gpt_oss_mxfp4": fixture(
+        "as gpt-oss is published: experts as blocks of 4-bit floats, gate and up rows in turn",
+        {
+            **GPT_OSS,
+            "layer_types": ["sliding_attention", "full_attention"],
+            "quantization_config": {"quant_method": "mxfp4", "modules_to_not_convert": ["model.layers.*.self_attn", "lm_head"]},
+        },
+        run=EXPERTS,
+    ),
     "mistral3_fp8": fixture(
         "as Devstral Small 2 and Ministral 3 are published: projections as 8-bit floats with one factor each, and factors of inputs",
         tower(base("ministral3", **GROUPED, rope_theta=None, rope_parameters=GROWING, tie_word_embeddings=False)),

@@ -67,6 +67,18 @@ def fp4(value):
     return mx.dequantize(*mx.quantize(value, **how), **how).astype(mx.float32)
 
 
+def is_blocks(config, name):
+    """Whether the tensor `name` is kept as blocks of 4-bit floats, as OpenAI does: experts only."""
+    table = config.get("quantization_config") or {}
+    return table.get("quant_method") == "mxfp4" and ".experts." in name
+
+
+def blocks(name, value):
+    """4-bit floats, sixteen bytes for each 32 of a row, with a power of 2 each."""
+    words, scales = mx.quantize(value, group_size=32, bits=4, mode="mxfp4")
+    return {f"{name}_blocks": words.view(mx.uint8).reshape(*scales.shape, 16), f"{name}_scales": scales}
+
+
 def int4(name, value):
     """4-bit integers with a factor for each 32 of a row, its largest magnitude over 7, eight a word from the lowest bits on."""
     dense = np.array(value.astype(mx.float32))
@@ -118,6 +130,8 @@ def tensor_table(config):
             entry["fp8"] = True
         elif kind == "matrix" and is_int4(config, name):
             entry["int4"] = True
+        elif kind == "matrix" and is_blocks(config, name):
+            entry["blocks"] = True
         table.append(entry)
     return table
 
@@ -131,6 +145,9 @@ def checkpoint_arrays(config, dtype):
         value = value if value.dtype == mx.int32 else value.astype(DTYPES[dtype])
         if "fp4" in entry:
             arrays[name] = fp4(value)
+            continue
+        if "blocks" in entry:
+            arrays.update(blocks(name, value))
             continue
         if "int4" in entry:
             arrays.update(int4(name, value))

@@ -33,6 +33,7 @@ pub fn fixture() -> Fixture {
                 quantize: None,
                 fp8: false,
                 int4: false,
+                blocks: false,
                 fp4: false,
             });
         }
