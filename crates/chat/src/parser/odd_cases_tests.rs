@@ -170,6 +170,16 @@ const CASES: &[(&str, &str, &str)] = &[
         "<|tool_call_start|>[zip(None, -1 , True, {\"n\": 1}, [2], 'x')]<|tool_call_end|>",
         "zip({\"path\":null, \"n\":-1 , \"ok\":true, \"o\":{\"n\": 1}, \"l\":[2], \"any\":\"x\"})$calls",
     ),
+    (
+        "kimi_k3",
+        "<|open|>tools<|sep|><|open|>call tool=\"zip\"<|sep|><|open|>argument key=\"path\"<|sep|>a<|close|>argument<|sep|><|open|>json<|sep|>{\"n\": 1}<|close|>json<|sep|><|close|>call<|sep|><|close|>tools<|sep|>",
+        "zip({\"path\": \"a\"})$calls",
+    ),
+    (
+        "kimi_k3",
+        "<|open|>tools<|sep|><|open|>call tool=\"zip\"<|sep|><|open|>argument key=\"path\"<|sep|>a<|close|>argument<|sep|><|open|>json<|sep|>\"b",
+        "zip({\"path\": \"a\"})$calls",
+    ),
 ];
 
 #[test]

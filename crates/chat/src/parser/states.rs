@@ -210,6 +210,10 @@ impl OutputParser {
 
     /// Arguments in one piece, from their opening bracket to the closing one.
     fn arguments(&mut self, state: &State, (done, open, push): Notation, (text, more): (&str, More)) -> Step {
+        if matches!(self.call.arguments, Arguments::Plain(_)) {
+            // Members have begun: an object after them has no place.
+            return self.stray(state, (text, more), 0);
+        }
         if !matches!(self.call.arguments, Arguments::Json(_)) {
             if let Some(step) = self.wrapped_arguments((done, open), text, more) {
                 return step;
