@@ -135,7 +135,8 @@ impl Transfers for Queue {
         }
         let catalog = known::catalog().map_err(refusal::machine)?;
         let revision = revision.map(str::to_owned).or_else(|| catalog.of_id(&id)?.revision.clone());
-        self.add(Wanted::new(TransferKind::Download, id, revision))
+        let is_repair = is_broken(&id);
+        self.add(Wanted { is_repair, ..Wanted::new(TransferKind::Download, id, revision) })
     }
 
     fn import(&self, path: &str, bits: Option<u8>) -> Result<Transfer, ApiError> {
@@ -146,7 +147,7 @@ impl Transfers for Queue {
     }
 
     fn change(&self, id: &str, change: TransferChange) -> Result<Transfer, ApiError> {
-        let shown = {
+        let (shown, is_repair) = {
             let mut list = self.shared.list();
             let job = list.find(id).ok_or_else(|| {
                 ApiError::wish(Problem::Missing, format!("there is no download {id:?}: it has left the list"))
@@ -155,10 +156,14 @@ impl Transfers for Queue {
             if change == TransferChange::Clear {
                 list.remove(id);
             }
-            shown
+            (shown, job.wanted.is_repair)
         };
         if change == TransferChange::Cancel {
-            self.discard(&shown);
+            self.shared.wait(id);
+            // What stood there before a repair is not its to remove.
+            if shown.kind == TransferKind::Download && !is_repair {
+                discard(&shown.model);
+            }
         }
         self.shared.ended();
         Ok(shown)
@@ -183,22 +188,26 @@ impl Queue {
         self.shared.ended();
         Ok(job.shown())
     }
+}
 
-    /// Removes what a download that was given up has brought; a model that is whole stays.
-    fn discard(&self, given_up: &Transfer) {
-        self.shared.wait(&given_up.id);
-        if given_up.kind != TransferKind::Download {
-            return;
-        }
-        let shelves = shelf::shelves().unwrap_or_default();
-        let is_remnant =
-            |model: &&scan::Model| model.owner == Owner::HuggingFace && !matches!(model.condition, Condition::Ready);
-        for model in shelf::find(&shelves, &given_up.model).iter().filter(is_remnant) {
-            if let Err(error) = scan::remove(model) {
-                tracing::warn!(%error, "what a download brought stays");
-            }
+/// Whether the Hub's cache holds a model with files that are wrong, which no download of what is missing mends.
+fn is_broken(model: &str) -> bool {
+    in_cache(model).iter().any(|model| matches!(model.condition, Condition::Broken { .. }))
+}
+
+/// Removes what a download that was given up has brought; a model that is whole stays.
+fn discard(model: &str) {
+    for model in in_cache(model).iter().filter(|model| model.condition != Condition::Ready) {
+        if let Err(error) = scan::remove(model) {
+            tracing::warn!(%error, "what a download brought stays");
         }
     }
+}
+
+fn in_cache(model: &str) -> Vec<scan::Model> {
+    let mut found = shelf::find(&shelf::shelves().unwrap_or_default(), model);
+    found.retain(|model| model.owner == Owner::HuggingFace);
+    found
 }
 
 impl Shared {

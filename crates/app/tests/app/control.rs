@@ -171,9 +171,12 @@ fn a_download_is_paused_resumed_and_given_up() {
 
 #[test]
 fn a_broken_model_is_repaired_by_another_download() {
-    let repository = Repository::new().with(WEIGHTS, &weights(100_000));
+    let repository = Repository::new().with(WEIGHTS, &weights(500_000));
     let served = repository.clone();
-    let hub = Loopback::start(move |asked, _| served.answer(asked));
+    let hub = Loopback::start(move |asked, _| Answer {
+        drip: asked.path.ends_with(WEIGHTS).then_some((20_000, Duration::from_millis(5))),
+        ..served.answer(asked)
+    });
     let user = User::new(&hub);
     user.says(&["pull", ID]);
     let file = user.cache().join("models--org--tiny/snapshots").join(COMMIT).join(WEIGHTS);
@@ -181,6 +184,10 @@ fn a_broken_model_is_repaired_by_another_download() {
     let server = serve(&user);
     let disk = || model(&managed(&server, "/models"), ID)["disk"].clone();
     assert_eq!(disk()["state"], "broken", "{}", disk());
+    let config = file.with_file_name("config.json");
+    let id = change(&server, "/transfers", json!({"model": ID}))["id"].clone();
+    change(&server, "/transfers/cancel", json!({"id": id}));
+    assert!(config.exists(), "a repair that is given up takes nothing away");
     change(&server, "/transfers", json!({"model": ID}));
     wait_for("it is whole", || (disk()["state"] == "ready").then(disk));
     assert_eq!(std::fs::read(&file).expect("the file"), repository.bytes(WEIGHTS));

@@ -26,12 +26,22 @@ pub struct Wanted {
     /// Whether it waits for somebody to go on.
     #[serde(default)]
     pub is_paused: bool,
+    /// Whether files that are there and wrong are to come again.
+    #[serde(default)]
+    pub is_repair: bool,
 }
 
 impl Wanted {
     /// To be begun at once.
     pub fn new(kind: TransferKind, model: String, revision: Option<String>) -> Self {
-        Self { is_import: kind == TransferKind::Import, model, revision, bits: None, is_paused: false }
+        Self {
+            is_import: kind == TransferKind::Import,
+            model,
+            revision,
+            bits: None,
+            is_paused: false,
+            is_repair: false,
+        }
     }
 }
 

@@ -8,11 +8,10 @@ use std::thread::{Builder, JoinHandle};
 
 use tokbar_hub::download::Present;
 use tokbar_hub::gguf::ImportOptions;
-use tokbar_hub::scan::{Condition, Model, Owner};
 
 use super::Shared;
 use super::list::Job;
-use crate::{hub, say, shelf, sources};
+use crate::{hub, say, sources};
 
 /// Starts it.
 ///
@@ -40,7 +39,7 @@ fn go_on(job: &Job, turn: u64) -> ControlFlow<()> {
 fn download(job: &Job, turn: u64) -> Result<String, String> {
     let mut options = hub::options().map_err(|error| say::cause(&error))?;
     options.revision.clone_from(&job.wanted.revision);
-    if is_broken(&job.wanted.model) {
+    if job.wanted.is_repair {
         options.present = Present::Verified;
     }
     let pulled = hub::pull(&job.wanted.model, &options, &mut |shown| {
@@ -49,13 +48,6 @@ fn download(job: &Job, turn: u64) -> Result<String, String> {
         go_on(job, turn)
     });
     pulled.map(|dir| dir.display().to_string()).map_err(|error| error.to_string())
-}
-
-/// Whether the cache holds it with files that are wrong, which no download of what is missing mends.
-fn is_broken(model: &str) -> bool {
-    let shelves = shelf::shelves().unwrap_or_default();
-    let is_wrong = |model: &Model| matches!(model.condition, Condition::Broken { .. });
-    shelf::find(&shelves, model).iter().any(|model| model.owner == Owner::HuggingFace && is_wrong(model))
 }
 
 fn import(job: &Job, turn: u64) -> Result<String, String> {
