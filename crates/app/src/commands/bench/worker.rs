@@ -77,10 +77,11 @@ impl Server {
         }
     }
 
-    /// Whether it has ended after a few seconds at most.
+    /// Whether all that it started has ended after a few seconds at most. A shell may end before its program.
     fn ends(&mut self) -> bool {
         (0..N_LOOKS).any(|_| {
-            let is_running = matches!(self.child.try_wait(), Ok(None));
+            // Processes that have ended are gone only once somebody has asked how they ended.
+            let is_running = matches!(self.child.try_wait(), Ok(None)) || killpg(self.group, None::<Signal>).is_ok();
             if is_running {
                 std::thread::sleep(LOOK_EVERY);
             }
@@ -92,12 +93,11 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.signal(Signal::SIGTERM);
-        let has_ended = self.ends();
-        // What it started may have stayed.
-        self.signal(Signal::SIGKILL);
-        // Killed processes are gone in no time, but only once somebody has asked how they ended.
-        if !has_ended && !self.ends() {
-            tracing::warn!("a server does not end");
+        if !self.ends() {
+            self.signal(Signal::SIGKILL);
+            if !self.ends() {
+                tracing::warn!("a server does not end");
+            }
         }
     }
 }
