@@ -14,9 +14,9 @@ const WORD_MAX: usize = 64;
 /// What Python puts before some strings.
 const STRING_PREFIXES: [&str; 8] = ["r", "b", "f", "u", "R", "B", "F", "U"];
 
-/// Follows one JSON value. It passes the text on as it is, but for: control characters and bad escapes in strings
-/// (escaped), stray commas and comments (dropped), missing commas, colons and values (added), bare words (quoted), quotes inside
-/// strings (escaped), Python's `True`, `False` and `None`, single-quoted strings, and missing closers at the end. So what comes out is JSON.
+/// Follows one JSON value. It passes the text on as it is, but for: control characters, bad escapes and quotes in strings
+/// (escaped), stray commas and comments (dropped), missing commas, colons and values (added), bare words (quoted), Python's
+/// `True`, `False` and `None`, single-quoted strings, and missing closers at the end. So what comes out is JSON.
 #[derive(Clone, Debug, Default)]
 pub(super) struct JsonValue {
     /// Open brackets.

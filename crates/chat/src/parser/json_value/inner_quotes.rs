@@ -18,10 +18,8 @@ impl JsonValue {
             self.spaces.push(character);
             return Progress::More;
         }
-        if let Some(quote) = self
-            .closing
-            .filter(|quote| self.spaces.is_empty() && character == *quote || goes_on(&self.spaces, character))
-        {
+        let is_doubled = self.spaces.is_empty() && self.closing == Some(character);
+        if let Some(quote) = self.closing.filter(|_| is_doubled || goes_on(&self.spaces, character)) {
             self.closing = None;
             self.reopen(quote, out);
             return self.push_any(character, out);
