@@ -90,8 +90,9 @@ FIXTURES = {
         run={"lengths": [4, 6, 17], "n_decode": 2},
     ),
     "deepseek_v32": fixture(
-        "an indexer of small heads picks the positions that a query reads: more than there are, by one token, by many at once",
-        base("deepseek_v32", **LATENT, **INDEXED, rope_scaling=STRETCHED),
+        "an indexer of small heads picks the positions that a query reads: more than there are, by one token, by many at once; also in a "
+        "head that predicts the token after the next",
+        base("deepseek_v32", **LATENT, **INDEXED, rope_scaling=STRETCHED, num_nextn_predict_layers=1),
         run=LONG,
         unlike=[{"index_topk": 40}, {"index_topk": 6}, {"indexer_rope_interleave": True}],
     ),
@@ -101,6 +102,7 @@ FIXTURES = {
             "glm_moe_dsa",
             **{**LATENT, "n_group": 1, "topk_group": 1},
             **INDEXED,
+            num_nextn_predict_layers=1,
             rope_theta=None,
             rope_parameters={"rope_type": "default", "rope_theta": 1000.0},
             topk_method="noaux_tc",

@@ -37,7 +37,7 @@ fn recent(model: &dyn Model, tokens: &[TokenId]) -> Recent {
 
 #[test]
 fn a_head_that_followed_drafts_as_one_that_starts_anew() {
-    for name in ["qwen3_next", "qwen3_5", "deepseek_v3", "glm4_moe", "glm4_moe_lite"] {
+    for name in ["qwen3_next", "qwen3_5", "deepseek_v3", "deepseek_v32", "glm4_moe", "glm4_moe_lite"] {
         let model = model(name);
         let head = model.predictor().unwrap();
         let mut numbers = uniforms(&format!("head {name}"));
@@ -81,7 +81,9 @@ fn a_head_that_followed_drafts_as_one_that_starts_anew() {
 
 #[test]
 fn a_head_may_come_in_a_folder_by_itself() {
-    for (name, head) in [("deepseek_v3", "model.layers.3."), ("qwen3_next", "mtp.")] {
+    for (name, head) in
+        [("deepseek_v3", "model.layers.3."), ("deepseek_v32", "model.layers.3."), ("qwen3_next", "mtp.")]
+    {
         let whole = Fixture::read(name);
         let (mut network, mut alone) = (Fixture::read(name), Fixture::read(name));
         network.tensors.retain(|tensor| !tensor.name.starts_with(head));

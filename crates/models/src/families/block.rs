@@ -194,7 +194,7 @@ impl Recipe {
         let blocks = self.layers.iter().enumerate().map(|(layer_idx, layer)| {
             let at = layers.at(layer_idx);
             let mixer = self.recurrent.as_ref().map(|load| load(&at, layer_idx)).transpose()?.flatten();
-            Block::load(&at, &self, (layer, layer_idx), mixer)
+            Block::load(&at, &self, (layer, [layer_idx, self.layers.len() + layer_idx]), mixer)
         });
         let blocks = blocks.collect::<LoadResult<Vec<Block>>>()?;
         let ends = Rc::new(Ends::load(weights, &self.dims, self.norms.kind)?);
@@ -243,11 +243,12 @@ enum FeedForward {
 }
 
 impl Block {
-    /// Takes the block of a layer with an index among those that share caches; `mixer` is in place of its attention.
+    /// Takes the block of a layer whose attention has the first of the caches, and its indexer the second; `mixer` is in place of its
+    /// attention.
     fn load(
         at: &At<'_, '_>,
         recipe: &Recipe,
-        (layer, layer_idx): (&Layer, usize),
+        (layer, caches): (&Layer, [usize; 2]),
         mixer: Option<Box<dyn Mixer>>,
     ) -> LoadResult<Self> {
         let (dims, norms) = (&recipe.dims, layer.norms.unwrap_or(recipe.norms));
@@ -256,10 +257,10 @@ impl Block {
             (Some(mixer), _) => Attention::Other(mixer),
             (None, Some((mla, index_rope))) => {
                 let ropes = [&layer.rope, index_rope];
-                Attention::Latent(Box::new(Mla::load(&at.at("self_attn"), *mla, layer_idx, ropes)?))
+                Attention::Latent(Box::new(Mla::load(&at.at("self_attn"), *mla, caches, ropes)?))
             }
             (None, None) => {
-                let sdpa = Sdpa::new(recipe.shape(layer), layer_idx, at.kernels());
+                let sdpa = Sdpa::new(recipe.shape(layer), caches[0], at.kernels());
                 let at = at.at("self_attn");
                 Attention::Grouped(Box::new(SelfAttention::load(
                     &at,

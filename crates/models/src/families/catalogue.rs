@@ -77,5 +77,13 @@ pub const ABSENT: &[(&str, &str)] = &[
         "glm_moe_dsa with shared indexers",
         "mlx-lm 0.32.2 has an indexer in every layer, so nothing tells whether sharing is right",
     ),
+    (
+        "deepseek_v4's head that predicts several tokens",
+        "what its layers pool cannot give tokens back yet, so that no draft could be rejected; its tensors are skipped",
+    ),
+    (
+        "minimax_m2's head that predicts several tokens",
+        "config.json of M2 to M2.7 counts three of them, but their makers publish no tensor of any",
+    ),
     ("phi-msft", "mlx-lm reads it as Phixtral, a mixture of Phi-2 by third parties"),
 ];

@@ -109,7 +109,6 @@ impl Config {
             head_dim: head_dim as i32,
             n_rotated: self.qk_rope_head_dim as i32,
             top_k,
-            first_cache: self.dims.num_hidden_layers,
         }))
     }
 
@@ -170,12 +169,7 @@ pub(super) fn load(file: &ConfigFile, weights: &Weights<'_>) -> LoadResult<Box<d
     let mut recipe = Recipe::new(config.dims, windows, &rope);
     recipe.mla = Some((mla, index_rope));
     recipe.moe = moe;
-    // A head that picks positions would keep keys beside those of its attention.
-    if mla.index.is_none() {
-        recipe.head = head;
-    } else {
-        weights.rename(|name| (!name.starts_with("mtp.")).then(|| name.to_owned()));
-    }
+    recipe.head = head;
     let (first, freq) = (config.first_k_dense_replace, config.moe_layer_freq.unwrap_or(1).max(1));
     switch(&mut recipe.layers, |layer_idx| layer_idx >= first && layer_idx.is_multiple_of(freq));
     recipe.load(weights)

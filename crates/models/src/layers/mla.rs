@@ -85,8 +85,9 @@ enum Queries {
 }
 
 impl Mla {
-    /// Takes the projections, `g_proj` where the checkpoint has it; `ropes` rotate the rotated part of heads, and that of an indexer's.
-    pub fn load(at: &At<'_, '_>, layout: MlaLayout, layer_idx: usize, ropes: [&Rope; 2]) -> LoadResult<Self> {
+    /// Takes the projections, `g_proj` where the checkpoint has it; `caches` keep what is attended, and an indexer's keys; `ropes` rotate
+    /// the rotated part of heads, and that of an indexer's.
+    pub fn load(at: &At<'_, '_>, layout: MlaLayout, caches: [usize; 2], ropes: [&Rope; 2]) -> LoadResult<Self> {
         let MlaLayout { n_hidden, n_heads, kv_lora_rank, qk_rope_head_dim, v_head_dim, bias, .. } = layout;
         let linear = |name, n_out, n_in, bias| Linear::load(at, Shape { name, n_out, n_in, bias });
         let norm = |name: &str, n| RmsNorm::load(&at.at(name), n, layout.eps, Centre::Zero);
@@ -103,7 +104,7 @@ impl Mla {
         let [rope, index_rope] = ropes;
         let indexer = layout.index.map(|index| {
             let n_in = [layout.q_lora_rank.unwrap_or(n_hidden), n_hidden];
-            Indexer::load(&at.at("indexer"), index, n_in, layer_idx, index_rope)
+            Indexer::load(&at.at("indexer"), index, n_in, caches[1], index_rope)
         });
         let g_proj = at.has("g_proj.weight").then(|| linear("g_proj", n_heads, n_hidden, Bias::Absent)).transpose()?;
         Ok(Self {
@@ -114,7 +115,7 @@ impl Mla {
             unembed_out,
             rope: rope.clone(),
             indexer: indexer.transpose()?,
-            sdpa: Sdpa::new(layout.shape(), layer_idx, at.kernels()),
+            sdpa: Sdpa::new(layout.shape(), caches[0], at.kernels()),
             kernels: at.kernels(),
             g_proj,
             o_proj: linear("o_proj", n_hidden, n_heads * v_head_dim, bias)?,

@@ -39,7 +39,8 @@ pub(super) struct Head {
     block: Block,
     norm: Norm,
     chained: Chained,
-    caches: [CacheKind; 1],
+    /// Of its attention, then of its indexer.
+    caches: Vec<CacheKind>,
 }
 
 impl Head {
@@ -48,15 +49,18 @@ impl Head {
         let HeadLayout { layer, chained } = layout;
         let norm = |name: &str| recipe.dims.norm(&at.at(name), recipe.norms.kind);
         let n = recipe.dims.hidden_size as i32;
+        let has_indexer = recipe.mla.as_ref().is_some_and(|(mla, _)| mla.index.is_some());
+        let caches =
+            std::iter::once(CacheKind::from(layer.window)).chain(has_indexer.then_some(CacheKind::Full)).collect();
         Ok(Self {
             ends: Rc::clone(ends),
             pre_fc_norm_embedding: norm("pre_fc_norm_embedding")?,
             pre_fc_norm_hidden: norm("pre_fc_norm_hidden")?,
             fc: Linear::load(at, Shape { name: "fc", n_out: n, n_in: 2 * n, bias: Bias::Absent })?,
-            block: Block::load(&at.at("layers.0"), recipe, (layer, 0), None)?,
+            block: Block::load(&at.at("layers.0"), recipe, (layer, [0, 1]), None)?,
             norm: norm("norm")?,
             chained: *chained,
-            caches: [CacheKind::from(layer.window)],
+            caches,
         })
     }
 }

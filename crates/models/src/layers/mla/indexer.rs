@@ -25,8 +25,6 @@ pub struct IndexLayout {
     pub n_rotated: i32,
     /// Positions that a query reads.
     pub top_k: usize,
-    /// Which of the model's caches is that of the first layer's keys; the other layers' follow it.
-    pub first_cache: usize,
 }
 
 /// See the module.
@@ -41,15 +39,15 @@ pub struct Indexer {
 }
 
 impl Indexer {
-    /// Takes `indexer` of an attention, whose queries come from vectors of `n_latent` and keys from `n_hidden`.
+    /// Takes `indexer` of an attention, whose queries come from vectors of `n_latent` and keys from `n_hidden`; its cache keeps keys.
     pub fn load(
         at: &At<'_, '_>,
         layout: IndexLayout,
         [n_latent, n_hidden]: [i32; 2],
-        layer_idx: usize,
+        cache_idx: usize,
         rope: &Rope,
     ) -> LoadResult<Self> {
-        let IndexLayout { n_heads, head_dim, first_cache, .. } = layout;
+        let IndexLayout { n_heads, head_dim, .. } = layout;
         let linear = |name, n_out, n_in| Linear::load(at, Shape { name, n_out, n_in, bias: Bias::Absent });
         Ok(Self {
             layout,
@@ -58,7 +56,7 @@ impl Indexer {
             k_norm: Norm::load(&at.at("k_norm"), head_dim, 1e-6, NormKind::Layer(Bias::Present))?,
             weights_proj: linear("weights_proj", n_heads, n_hidden)?,
             rope: rope.clone(),
-            cache_idx: first_cache + layer_idx,
+            cache_idx,
         })
     }
 
