@@ -27,6 +27,7 @@ pub struct Case {
 pub const QWEN: Case = Case { golden: "qwen3", tokenizer: "qwen3", n_vocab: 151_936, template: None };
 const GEMMA: Case = Case { golden: "gemma3_text", tokenizer: "gemma3", n_vocab: 262_208, template: None };
 const DEEPSEEK: Case = Case { golden: "deepseek_v3", tokenizer: "deepseek_v3", n_vocab: 129_280, template: None };
+const TEKKEN: Case = Case { golden: "mistral", tokenizer: "tekken", n_vocab: 131_072, template: None };
 
 #[test]
 fn qwen3_answers() {
@@ -87,7 +88,12 @@ fn deepseek_v4_answers() {
 
 #[test]
 fn mistral_answers() {
-    check(&Case { golden: "mistral", template: Some("Mistral-Small-3.2-24B-Instruct-2506"), ..QWEN });
+    check(&Case { golden: "mistral", template: Some("Mistral-Small-3.2-24B-Instruct-2506"), ..TEKKEN });
+}
+
+#[test]
+fn ministral_answers() {
+    check(&Case { golden: "ministral3", template: Some("mistralai-Ministral-3-14B-Reasoning-2512"), ..TEKKEN });
 }
 
 #[test]
@@ -160,7 +166,9 @@ fn rendered(model: &Path, call: &Value) -> (String, Vec<u64>) {
 pub fn checkpoint(case: &Case) -> TempDir {
     let folder = tempfile::tempdir().expect("a folder for the model");
     let tokenizer = testkit().join("tokenizers").join(case.tokenizer);
-    for name in ["tokenizer.json", "tokenizer_config.json"] {
+    let is_tekken = tokenizer.join("tekken.json").exists();
+    let names: &[&str] = if is_tekken { &["tekken.json"] } else { &["tokenizer.json", "tokenizer_config.json"] };
+    for name in names {
         let from = tokenizer.join(name);
         let copied = fs::copy(&from, folder.path().join(name));
         copied.unwrap_or_else(|error| panic!("{}: {error}; run `cargo xtask kit`", from.display()));
