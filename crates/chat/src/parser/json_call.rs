@@ -70,7 +70,8 @@ pub(super) enum Step {
 
 impl JsonCall {
     pub fn push(&mut self, character: char) -> Step {
-        if self.arguments.len() > HELD_MAX || self.key.len() > KEY_MAX {
+        // Once the name is known they are taken away after each piece, however long that is.
+        if self.name.is_none() && self.arguments.len() > HELD_MAX || self.key.len() > KEY_MAX {
             return Step::Reject;
         }
         match self.phase {

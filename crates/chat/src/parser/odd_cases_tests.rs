@@ -200,3 +200,18 @@ fn odd_calls_are_calls_however_they_are_cut() {
         assert_eq!(each, events, "{format}, by characters: {wire:?}");
     }
 }
+
+#[test]
+fn calls_of_megabytes_are_read_in_one_piece_too() {
+    let path = "x".repeat(3 << 20);
+    let wire = format!("<tool_call>\n{{\"name\": \"zip\", \"arguments\": {{\"path\": \"{path}\"}}}}\n</tool_call>");
+    let events = format!("zip({{\"path\": \"{path}\"}})$calls");
+    let case = Case { format: "hermes", prompt_tail: "", wire: "", events: "" };
+    let read = |piece: usize| {
+        let pieces = wire.as_bytes().chunks(piece).map(|piece| std::str::from_utf8(piece).unwrap());
+        parse(&case, pieces, FinishReason::Stop)
+    };
+    for piece in [wire.len(), 1 << 20, 1000] {
+        assert!(read(piece) == events, "in pieces of {piece} bytes");
+    }
+}
