@@ -15,10 +15,10 @@ use crate::cache::bytes::Owner;
 use crate::cache::slab;
 use crate::cache::slabs::Slabs;
 use crate::cache::template::Template;
-use crate::cache::{Layout, SequenceCache};
+use crate::cache::{CacheKind, Layout, SequenceCache};
 use crate::cut::n_tokens;
 use crate::draft::DraftModel;
-use crate::draft::head::{HeadDrafter, Recent};
+use crate::draft::head::{HeadDrafter, Recent, n_catch_up};
 use crate::families::{Model, Predictor};
 use crate::flight::{Flight, Start, step_error};
 use crate::load::{LoadOptions, ModelSummary, load};
@@ -111,8 +111,9 @@ impl MlxBackend {
         }
         if let Some(head) = model.predictor() {
             info.n_drafter_tokens = N_HEAD_TOKENS.min(info.n_drafts_max);
-            // Its layers are as the model's that keep every position.
-            info.kv_bytes_per_token += head.caches().len() * info.kv_bytes_per_token / layout.n_full().max(1);
+            // Its layers that keep every position are as the model's.
+            let n_full = head.caches().iter().filter(|kind| **kind == CacheKind::Full).count();
+            info.kv_bytes_per_token += n_full * info.kv_bytes_per_token / layout.n_full().max(1);
         }
         Ok(backend)
     }
@@ -162,7 +163,7 @@ impl Backend for MlxBackend {
             sampling: sampling.clone(),
             counts,
             n_counted: prompt.len() + output.len(),
-            recent: Recent::new(prefix.n_tokens),
+            recent: Recent::new(prefix.n_tokens, self.model.predictor().map_or(0, n_catch_up)),
         };
         self.sequences.insert(id, sequence);
         Ok(())

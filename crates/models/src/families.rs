@@ -73,7 +73,8 @@ pub trait Model {
     /// Sizes that the backend needs.
     fn sizes(&self) -> &Sizes;
 
-    /// `[T]` token ids to `[T, hidden]`, ready for [`Model::logits`]; extends the caches of the pass.
+    /// `[T]` token ids to `[T, hidden]`, ready for [`Model::logits`]; extends the caches of the pass. `hidden` is the family's own
+    /// width: of several residual streams it is all of them.
     fn hidden(&self, tokens: &Array, pass: &mut Pass<'_>) -> Result<Array>;
 
     /// `[N, hidden]` to `[N, V]`.

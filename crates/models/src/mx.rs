@@ -205,12 +205,16 @@ pub fn clear_cache() -> Result<()> {
 /// A row-major array's elements as f32; waits for it.
 pub fn to_f32(a: &Array) -> Result<Vec<f32>> {
     let a = if a.dtype() == Dtype::Float32 { contiguous(a)? } else { contiguous(&cast(a, Dtype::Float32)?)? };
+    // Its error is MLX's own; the other's is how far it got.
+    eval(&[&a])?;
     a.to_vec_exact::<f32>().map_err(|error| Error { what: error.to_string() })
 }
 
 /// A row-major array's elements as u32; waits for it.
 pub fn to_u32(a: &Array) -> Result<Vec<u32>> {
     let a = if a.dtype() == Dtype::Uint32 { contiguous(a)? } else { contiguous(&cast(a, Dtype::Uint32)?)? };
+    // Its error is MLX's own; the other's is how far it got.
+    eval(&[&a])?;
     a.to_vec_exact::<u32>().map_err(|error| Error { what: error.to_string() })
 }
 

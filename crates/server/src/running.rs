@@ -1,21 +1,18 @@
 //! The calls that run now: whose they are, how far they are, and a way to cancel them.
 
-use std::collections::{BTreeMap, VecDeque};
+mod gaps;
+
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use jiff::Timestamp;
 use tokbar_engine::Output;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use self::gaps::{Gaps, Pace};
 use crate::control::{CallState, LastAnswer, RunningCall};
-
-/// Gaps between tokens that are remembered.
-const N_GAPS_MAX: usize = 1024;
-/// How long a gap counts.
-const GAPS_FOR: Duration = Duration::from_secs(60);
 
 tokio::task_local! {
     /// The call that the current task answers.
@@ -63,7 +60,7 @@ pub struct Running {
 struct Shared {
     calls: Mutex<BTreeMap<u64, Arc<Call>>>,
     n_begun: AtomicU64,
-    gaps: Mutex<VecDeque<(Instant, Duration)>>,
+    gaps: Mutex<Gaps>,
     last: Mutex<Option<LastAnswer>>,
 }
 
@@ -96,7 +93,7 @@ pub struct Ticket {
     n_prompt: usize,
     n_computed: usize,
     n_cached: usize,
-    last_token: Option<Instant>,
+    pace: Pace,
 }
 
 /// A call whose sequences are being started.
@@ -134,13 +131,7 @@ impl Running {
 
     /// The gap between two tokens of a sequence that half of the recent ones stay under, and that 95 of 100 do, in ms.
     pub fn gaps_ms(&self) -> (Option<f64>, Option<f64>) {
-        let now = Instant::now();
-        let gaps = locked(&self.shared.gaps);
-        let recent = gaps.iter().filter(|(at, _)| now.duration_since(*at) < GAPS_FOR);
-        let mut ms: Vec<f64> = recent.map(|(_, gap)| gap.as_secs_f64() * 1e3).collect();
-        ms.sort_by(f64::total_cmp);
-        let at = |part: f64| ms.get(((ms.len() as f64 * part) as usize).min(ms.len().saturating_sub(1))).copied();
-        (at(0.5), at(0.95))
+        locked(&self.shared.gaps).quantiles_ms(Instant::now())
     }
 
     /// The last answer that had a token.
@@ -159,7 +150,7 @@ impl Begun {
             locked(&self.shared.calls).insert(self.idx, Arc::clone(&call));
         }
         let shared = Arc::clone(&self.shared);
-        Ticket { idx: self.idx, call, shared, n_prompt, n_computed: 0, n_cached: 0, last_token: None }
+        Ticket { idx: self.idx, call, shared, n_prompt, n_computed: 0, n_cached: 0, pace: Pace::default() }
     }
 }
 
@@ -188,7 +179,6 @@ impl Ticket {
     }
 
     fn token(&mut self) {
-        let now = Instant::now();
         if self.n_computed < self.n_prompt {
             self.computed(self.n_prompt, self.n_cached);
         }
@@ -197,13 +187,7 @@ impl Ticket {
             self.call.first_us.store(age, Ordering::Relaxed);
         }
         self.call.last_us.store(age, Ordering::Relaxed);
-        if let Some(before) = self.last_token.replace(now) {
-            let mut gaps = locked(&self.shared.gaps);
-            if gaps.len() == N_GAPS_MAX {
-                gaps.pop_front();
-            }
-            gaps.push_back((now, now.duration_since(before)));
-        }
+        locked(&self.shared.gaps).token(&mut self.pace, Instant::now());
     }
 
     /// Completes when the call is cancelled.
@@ -219,6 +203,7 @@ impl Ticket {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
+        locked(&self.shared.gaps).end(&mut self.pace);
         if self.call.n_left.fetch_sub(1, Ordering::AcqRel) != 1 {
             return;
         }

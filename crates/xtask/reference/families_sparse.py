@@ -54,13 +54,9 @@ def deepseek_v4(config):
             (f"{at}norm.weight", [size], "norm"),
         ]
 
-    out = [("embed.weight", [config["vocab_size"], hidden], "matrix"), ("norm.weight", [hidden], "norm")]
-    out += [("head.weight", [config["vocab_size"], hidden], "matrix"), ("hc_head_fn", [streams, streams * hidden], "matrix")]
-    out += [("hc_head_base", [streams], "bias"), ("hc_head_scale", [1], "norm")]
-    for layer, ratio in enumerate(config["compress_ratios"]):
-        at = f"layers.{layer}."
+    def block(at, ratio, is_hashed):
         attn, ffn = f"{at}attn.", f"{at}ffn."
-        out += matrices(attn, {"wq_a": [rank, hidden], "wq_b": [heads * head_dim, rank], "wkv": [head_dim, hidden]})
+        out = matrices(attn, {"wq_a": [rank, hidden], "wq_b": [heads * head_dim, rank], "wkv": [head_dim, hidden]})
         out += matrices(attn, {"wo_a": [groups * o_rank, heads * head_dim // groups], "wo_b": [hidden, groups * o_rank]})
         out += [(f"{attn}q_norm.weight", [rank], "norm"), (f"{attn}kv_norm.weight", [head_dim], "norm"), (f"{attn}attn_sink", [heads], "bias")]
         if ratio:
@@ -74,14 +70,29 @@ def deepseek_v4(config):
             out += [(f"{at}{part}_norm.weight", [hidden], "norm"), (f"{at}hc_{part}_fn", [n_mix, streams * hidden], "matrix")]
             out += [(f"{at}hc_{part}_base", [n_mix], "bias"), (f"{at}hc_{part}_scale", [3], "norm")]
         out += matrices(ffn, {"gate": [n, hidden]})
-        if layer < config["num_hash_layers"]:
+        if is_hashed:
             out.append((f"{ffn}gate.tid2eid", [config["vocab_size"], config["num_experts_per_tok"]], f"below {n}"))
         else:
             out.append((f"{ffn}gate.bias", [n], "bias"))
         for expert in [*(f"experts.{i}" for i in range(n)), "shared_experts"]:
             out += matrices(f"{ffn}{expert}.", {"w1": [inner, hidden], "w2": [hidden, inner], "w3": [inner, hidden]})
-    out += matrices("mtp.0.", {"e_proj": [hidden, hidden]})
-    return out
+        return out
+
+    def collapse(at):
+        return [(f"{at}hc_head_fn", [streams, streams * hidden], "matrix"), (f"{at}hc_head_base", [streams], "bias"), (f"{at}hc_head_scale", [1], "norm")]
+
+    def head():
+        """The head that predicts the token after the next, with its copies of what is around the blocks."""
+        vocab = config["vocab_size"]
+        out = matrices("mtp.0.", {"e_proj": [hidden, hidden], "h_proj": [hidden, hidden], "emb.tok_emb": [vocab, hidden], "head": [vocab, hidden]})
+        out += [(f"mtp.0.{name}.weight", [hidden], "norm") for name in ("enorm", "hnorm", "norm")]
+        return out + collapse("mtp.0.") + block("mtp.0.", 0, False)
+
+    out = [("embed.weight", [config["vocab_size"], hidden], "matrix"), ("norm.weight", [hidden], "norm")]
+    out += [("head.weight", [config["vocab_size"], hidden], "matrix"), *collapse("")]
+    for layer, ratio in enumerate(config["compress_ratios"][: config["num_hidden_layers"]]):
+        out += block(f"layers.{layer}.", ratio, layer < config["num_hash_layers"])
+    return out + (head() if config.get("num_nextn_predict_layers") else [])
 
 
 def tower(text):

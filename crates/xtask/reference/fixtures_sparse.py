@@ -41,7 +41,8 @@ COMPRESSED = {
     "o_groups": 2,
     "o_lora_rank": 8,
     "num_hidden_layers": 4,
-    "compress_ratios": [0, 4, 128, 4],
+    "compress_ratios": [0, 4, 128, 4, 0],
+    "num_nextn_predict_layers": 1,
     "compress_rate_hca": 8,
     "compress_rope_theta": 500.0,
     "sliding_window": 6,
@@ -66,7 +67,7 @@ COMPRESSED = {
 FIXTURES = {
     "deepseek_v4": fixture(
         "by transformers: windows beside groups of tokens pooled into one key each, some picked by an indexer; several residual "
-        "streams; a layer whose experts follow from the token",
+        "streams; a layer whose experts follow from the token; a head that predicts the token after the next",
         base("deepseek_v4", **COMPRESSED),
         run=LONG,
         unlike=[
@@ -83,7 +84,7 @@ FIXTURES = {
         "by transformers: projections as 8-bit floats with a power of 2 for each block, experts as 4-bit floats with one for each 32",
         base(
             "deepseek_v4",
-            **{**COMPRESSED, "moe_intermediate_size": 32, "n_routed_experts": 3, "num_hidden_layers": 2, "compress_ratios": [128, 4]},
+            **{**COMPRESSED, "moe_intermediate_size": 32, "n_routed_experts": 3, "num_hidden_layers": 2, "compress_ratios": [128, 4, 0]},
             hidden_size=160,
             quantization_config={"quant_method": "fp8", "weight_block_size": [128, 128], "scale_fmt": "ue8m0", "expert_dtype": "fp4"},
         ),

@@ -35,7 +35,7 @@ MODELS = {
             "Water boils at 100 degrees Celsius. Ice melts at",
         ],
     },
-    "gemma3": {"n_greedy": 16, "prompts": ["The capital of France is", "One, two, three, four,"]},
+    "gemma3": {"n_greedy": 32, "prompts": ["The capital of France is", "One, two, three, four,"]},
 }
 
 
@@ -72,7 +72,7 @@ def fixture(name, folder):
         ids = tokenizer.encode(text).ids
         logprobs, best = scores(model, ids)
         rounded = [round(float(x), 6) for x in logprobs]
-        texts.append({"name": title, "text": text, "ids": ids, "logprobs": rounded, "sum": round(float(logprobs.sum()), 5), "best": best.tolist()})
+        texts.append({"name": title, "text": text, "ids": ids, "logprobs": rounded, "best": best.tolist()})
     return {"prompts": prompts, "texts": texts}
 
 

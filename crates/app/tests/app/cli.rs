@@ -129,14 +129,6 @@ fn a_draft_model_changes_no_word_of_the_answer() {
 }
 
 #[test]
-fn kv_in_eight_bits_answers_as_well() {
-    let model = model();
-    let question = ["run", &model, "What is the capital of France?", "--temperature", "0", "--max-tokens", "24"];
-    let packed = [&question[..], &["--kv-bits", "8", "--kv-bits-from", "1"]].concat();
-    assert_eq!(stdout(&packed).trim(), "The capital of France is Paris.");
-}
-
-#[test]
 fn draft_models_that_do_not_fit_are_refused() {
     let other = crate::testbed::testkit().join("gemma-3-270m");
     let other = other.to_str().expect("a UTF-8 path");

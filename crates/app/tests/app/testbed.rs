@@ -14,8 +14,16 @@ pub fn testkit() -> PathBuf {
 }
 
 pub fn smollm2() -> PathBuf {
-    let dir = testkit().join("SmolLM2-135M-Instruct");
-    assert!(dir.join("config.json").exists(), "no model at {}: run `cargo xtask model smollm2`", dir.display());
+    model("SmolLM2-135M-Instruct", "smollm2")
+}
+
+pub fn gemma3() -> PathBuf {
+    model("gemma-3-270m", "gemma3")
+}
+
+fn model(folder: &str, name: &str) -> PathBuf {
+    let dir = testkit().join(folder);
+    assert!(dir.join("config.json").exists(), "no model at {}: run `cargo xtask model {name}`", dir.display());
     dir
 }
 

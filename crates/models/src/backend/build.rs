@@ -33,7 +33,8 @@ impl MlxBackend {
             let hidden = self.model.hidden(&tokens, &mut pass(step, &parts, sequences))?;
             for part in parts.iter().filter(|_| self.head().is_some()) {
                 let cut = Cut { axis: 0, start: part.start as i32, stop: (part.start + part.len) as i32 };
-                sequences[part.row_idx].recent.push(mx::slice(&hidden, &[cut])?);
+                // A view would keep what the pass made of all rows.
+                sequences[part.row_idx].recent.push(mx::contiguous(&mx::slice(&hidden, &[cut])?)?);
             }
             for part in &parts {
                 scores[part.row_idx].extend(self.score_part(&hidden, step, part, &sequences[part.row_idx])?);

@@ -76,7 +76,7 @@ fn output_is_the_same_whatever_is_drafted() {
 
 #[test]
 fn a_head_of_the_model_drafts_without_changing_the_output() {
-    for name in ["qwen3_next", "qwen3_5", "qwen3_5_moe"] {
+    for name in ["deepseek_v4", "qwen3_next", "qwen3_5", "qwen3_5_moe"] {
         let mut backend = backend(name);
         assert_eq!(backend.info().n_drafter_tokens, 4, "{name}");
         for (id, sampling) in samplings().iter().enumerate() {

@@ -95,14 +95,14 @@ fn rotating_caches_take_rejected_drafts_back() {
 fn recurrent_state_takes_rejected_drafts_back() {
     let families =
         ["bailing_hybrid", "falcon_h1", "jamba", "kimi_linear", "lfm2", "nemotron_h", "qwen3_next", "qwen3_5"];
-    for name in families.into_iter().chain(["qwen3_5_moe_affine4_g32"]) {
+    for name in families.into_iter().chain(["deepseek_v4", "qwen3_5_moe_affine4_g32"]) {
         check(name, 40);
     }
 }
 
 #[test]
 fn a_run_that_is_cut_between_passes_is_verified_whole() {
-    ["mistral_window", "qwen3_next"].into_iter().for_each(cut_between_passes);
+    ["deepseek_v4", "mistral_window", "qwen3_next"].into_iter().for_each(cut_between_passes);
 }
 
 fn cut_between_passes(name: &str) {

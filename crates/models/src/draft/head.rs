@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tokbar_engine::{DraftAsk, SamplingOptions, SequenceId, TokenId};
 
 use super::{N_CATCH_UP_MAX, read, sampled};
-use crate::cache::{Layout, SequenceCache};
+use crate::cache::{CacheKind, Layout, SequenceCache};
 use crate::families::Predictor;
 use crate::mx::{self, Array, Cut};
 use crate::pass::{Pass, PassRow};
@@ -20,12 +20,23 @@ pub struct Recent {
     start: usize,
     /// `[L, hidden]`, of which so many positions count.
     parts: Vec<(Array, usize)>,
+    /// Positions that are kept at least.
+    n_kept: usize,
+}
+
+/// Positions before the next that a head is given at most: more than its windows hold cannot change what it drafts.
+pub fn n_catch_up(head: &dyn Predictor) -> usize {
+    let reach = head.caches().iter().map(|kind| match kind {
+        CacheKind::Rotating { window } => *window,
+        CacheKind::Full | CacheKind::State => N_CATCH_UP_MAX,
+    });
+    reach.max().unwrap_or(N_CATCH_UP_MAX).min(N_CATCH_UP_MAX)
 }
 
 impl Recent {
-    /// Of no position yet; the first will be `start`.
-    pub fn new(start: usize) -> Self {
-        Self { start, parts: Vec::new() }
+    /// Of no position yet; the first will be `start`. At least the last `n_kept` are kept.
+    pub fn new(start: usize, n_kept: usize) -> Self {
+        Self { start, parts: Vec::new(), n_kept }
     }
 
     /// One past the last position.
@@ -38,7 +49,7 @@ impl Recent {
         let n = hidden.dim(0) as usize;
         self.parts.push((hidden, n));
         while let Some((_, n)) = self.parts.first()
-            && self.end() - self.start - n >= N_CATCH_UP_MAX
+            && self.end() - self.start - n >= self.n_kept
         {
             self.start += n;
             self.parts.remove(0);
@@ -156,7 +167,7 @@ impl HeadDrafter {
             (is_near && follower.cache.cut_back(first - follower.start)).then_some((follower, first))
         });
         let (follower, first) = known.unwrap_or_else(|| {
-            let start = ask.recent.start.max(end.saturating_sub(N_CATCH_UP_MAX));
+            let start = ask.recent.start.max(end.saturating_sub(ask.recent.n_kept));
             (Follower { cache: SequenceCache::new(layout), start, end: start }, start)
         });
         Run { ask, follower, first }

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use tokbar_engine::{DraftAsk, SamplingOptions, SequenceId, TokenId};
 
-use super::{HeadAsk, HeadDrafter, Recent};
+use super::{HeadAsk, HeadDrafter, Recent, n_catch_up};
 use crate::cache::{Layout, SequenceCache};
 use crate::draft::N_CATCH_UP_MAX;
 use crate::families::Model;
@@ -30,14 +30,14 @@ fn hidden(model: &dyn Model, tokens: &[TokenId]) -> Array {
 }
 
 fn recent(model: &dyn Model, tokens: &[TokenId]) -> Recent {
-    let mut recent = Recent::new(0);
+    let mut recent = Recent::new(0, model.predictor().map_or(0, n_catch_up));
     recent.push(hidden(model, &tokens[..tokens.len() - 1]));
     recent
 }
 
 #[test]
 fn a_head_that_followed_drafts_as_one_that_starts_anew() {
-    for name in ["qwen3_next", "qwen3_5", "deepseek_v3", "deepseek_v32", "glm4_moe", "glm4_moe_lite"] {
+    for name in ["qwen3_next", "qwen3_5", "deepseek_v3", "deepseek_v32", "deepseek_v4", "glm4_moe", "glm4_moe_lite"] {
         let model = model(name);
         let head = model.predictor().unwrap();
         let mut numbers = uniforms(&format!("head {name}"));
@@ -81,9 +81,13 @@ fn a_head_that_followed_drafts_as_one_that_starts_anew() {
 
 #[test]
 fn a_head_may_come_in_a_folder_by_itself() {
-    for (name, head) in
-        [("deepseek_v3", "model.layers.3."), ("deepseek_v32", "model.layers.3."), ("qwen3_next", "mtp.")]
-    {
+    let heads = [
+        ("deepseek_v3", "model.layers.3."),
+        ("deepseek_v32", "model.layers.3."),
+        ("deepseek_v4", "mtp."),
+        ("qwen3_next", "mtp."),
+    ];
+    for (name, head) in heads {
         let whole = Fixture::read(name);
         let (mut network, mut alone) = (Fixture::read(name), Fixture::read(name));
         network.tensors.retain(|tensor| !tensor.name.starts_with(head));
@@ -100,13 +104,34 @@ fn a_head_may_come_in_a_folder_by_itself() {
     }
 }
 
+fn rename(fixture: &mut Fixture, from: &str, to: &str) {
+    let tensor = fixture.tensors.iter_mut().find(|tensor| tensor.name == from).unwrap();
+    tensor.name = to.to_owned();
+}
+
+/// DeepSeek V4 as some save it, and heads that are not this one.
+#[test]
+fn a_head_is_taken_or_left_as_a_whole() {
+    let load = |change: fn(&mut Fixture)| {
+        let dir = tempfile::tempdir().unwrap();
+        let mut fixture = Fixture::read("deepseek_v4");
+        change(&mut fixture);
+        fixture.write(dir.path());
+        load(dir.path(), &LoadOptions::default(), &mut |_| {}).unwrap().model.predictor().is_some()
+    };
+    assert!(load(|_| {}));
+    assert!(load(|fixture| rename(fixture, "mtp.0.emb.tok_emb.weight", "mtp.0.embed.weight")));
+    assert!(!load(|fixture| rename(fixture, "mtp.0.e_proj.weight", "mtp.0.main_proj.weight")));
+    assert!(!load(|fixture| fixture.config["compress_ratios"][4] = 4.into()));
+}
+
 #[test]
 fn what_is_kept_for_the_head_follows_the_sequence() {
     let array = |from: usize, n: usize| {
         let values: Vec<f32> = (from..from + n).map(|position| position as f32).collect();
         Array::from_slice(&values, &[n as i32, 1])
     };
-    let mut recent = Recent::new(10);
+    let mut recent = Recent::new(10, N_CATCH_UP_MAX);
     let (mut end, mut numbers) = (10, uniforms("recent"));
     for _ in 0..200 {
         let n = 1 + (numbers.next().unwrap() * 90.0) as usize;

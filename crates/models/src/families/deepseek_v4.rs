@@ -1,13 +1,18 @@
 //! DeepSeek V4 (DeepSeek-AI 2026): windows beside pooled groups of tokens, several residual streams, and first layers whose experts
 //! follow from the token.
 
+mod head;
+
+use std::rc::Rc;
+
 use serde::Deserialize;
 use serde_json::Value;
 
+use self::head::Head;
 use super::decoder::{Dims, Ends};
 use super::experts::Experts;
 use super::stack::RMS;
-use super::{Model, Sizes};
+use super::{Model, Predictor, Sizes};
 use crate::LoadResult;
 use crate::cache::CacheKind;
 use crate::config::{ConfigFile, Limit};
@@ -101,6 +106,11 @@ impl Config {
             }
             None => Ok(()),
         }
+    }
+
+    /// Whether a head's layer, which comes after the last, would see a window alone.
+    fn has_plain_head(&self) -> bool {
+        matches!(self.compress_ratios.get(self.dims.num_hidden_layers), None | Some(0))
     }
 
     fn rate(&self, kind: Kind) -> usize {
@@ -266,11 +276,12 @@ impl Block {
 }
 
 struct DeepseekV4 {
-    ends: Ends,
+    ends: Rc<Ends>,
     blocks: Vec<Block>,
     streams: StreamsLayout,
     collapse: Collapse,
     sizes: Sizes,
+    head: Option<Head>,
 }
 
 impl Model for DeepseekV4 {
@@ -283,11 +294,19 @@ impl Model for DeepseekV4 {
         for block in &self.blocks {
             streams = block.forward(&streams, tokens, pass)?;
         }
-        self.collapse.forward(&streams)
+        self.streams.flat(&streams)
     }
 
     fn logits(&self, hidden: &Array) -> Result<Array> {
-        self.ends.logits(hidden)
+        self.ends.logits(&self.collapse.forward(&self.streams.apart(hidden)?)?)
+    }
+
+    fn predictor(&self) -> Option<&dyn Predictor> {
+        self.head.as_ref().map(|head| head as &dyn Predictor)
+    }
+
+    fn can_take_back(&self) -> bool {
+        true
     }
 }
 
@@ -298,7 +317,8 @@ pub(super) fn load(file: &ConfigFile, weights: &Weights<'_>) -> LoadResult<Box<d
     let config: Config = file.parse()?;
     config.check(file)?;
     let mut moe = config.moe(file)?;
-    weights.rename(renamed);
+    let has_head = weights.contains("mtp.0.e_proj.weight") && config.has_plain_head();
+    weights.rename(|name| renamed(name, has_head));
     let root = weights.root();
     let (model, layers) = (root.at("model"), root.at("model.layers"));
     let (mut caches, mut blocks, mut n_kv_elements) = (Vec::new(), Vec::new(), 0);
@@ -316,16 +336,21 @@ pub(super) fn load(file: &ConfigFile, weights: &Weights<'_>) -> LoadResult<Box<d
     }
     let sizes = Sizes { n_kv_elements, caches, ..config.dims.sizes(Vec::new()) };
     let collapse = Collapse::load(&model, "hc_head", config.streams())?;
-    let ends = Ends::load(weights, &config.dims, RMS)?;
-    Ok(Box::new(DeepseekV4 { ends, blocks, streams: config.streams(), collapse, sizes }))
+    let ends = Rc::new(Ends::load(weights, &config.dims, RMS)?);
+    moe.router.correction = Some("gate.bias");
+    let head = has_head.then(|| Head::load(&root.at("mtp.0"), &config, (&window_rope, &moe), &ends)).transpose()?;
+    Ok(Box::new(DeepseekV4 { ends, blocks, streams: config.streams(), collapse, sizes, head }))
 }
 
-/// The names of what is outside the blocks, and of the shared part's projections, as other families have them; heads that predict
-/// several tokens are dropped.
-fn renamed(name: &str) -> Option<String> {
+/// The names of what is outside the blocks, and of the shared part's projections, as other families have them. Of heads that predict
+/// several tokens the first is kept, without its copies of what is around the blocks.
+fn renamed(name: &str, has_head: bool) -> Option<String> {
     let outer = [("embed.", "model.embed_tokens."), ("head.", "lm_head."), ("norm.", "model.norm.")];
     if name.starts_with("mtp.") {
-        return None;
+        let leaf = name.strip_prefix("mtp.0.").filter(|_| has_head)?;
+        if leaf.starts_with("emb") || leaf.starts_with("head.") {
+            return None;
+        }
     }
     if let Some((theirs, ours)) = outer.iter().find(|(theirs, _)| name.starts_with(theirs)) {
         return Some(format!("{ours}{}", &name[theirs.len()..]));

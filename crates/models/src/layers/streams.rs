@@ -59,6 +59,16 @@ impl StreamsLayout {
     pub fn spread(&self, x: &Array) -> Result<Array> {
         mx::broadcast_to(&mx::expand_dims(x, 1)?, &[x.dim(0), self.n, self.n_hidden])
     }
+
+    /// `[T, n, hidden]` as `[T, n hidden]`.
+    pub fn flat(&self, streams: &Array) -> Result<Array> {
+        mx::reshape(streams, &[streams.dim(0), self.n * self.n_hidden])
+    }
+
+    /// `[T, n hidden]` as `[T, n, hidden]`.
+    pub fn apart(&self, flat: &Array) -> Result<Array> {
+        mx::reshape(flat, &[flat.dim(0), self.n, self.n_hidden])
+    }
 }
 
 impl Projection {

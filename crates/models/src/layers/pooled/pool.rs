@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use super::{Keys, Turn, cut};
 use crate::LoadResult;
+use crate::cache::state::{Recurrence, Stage};
 use crate::layers::linear::{Bias, Linear, Shape};
 use crate::layers::norm::{Centre, RmsNorm};
 use crate::layers::rope::Place;
@@ -43,13 +44,25 @@ pub enum Overlap {
 
 /// See the module.
 pub struct Pool {
-    layout: PoolLayout,
     /// What is pooled, and the logarithms of its weights.
     wkv_gate: Linear,
+    pooling: Rc<Pooling>,
+}
+
+/// What makes entries of what is projected.
+struct Pooling {
+    layout: PoolLayout,
     /// `[rate, width]`, added to those logarithms.
     ape: Array,
     norm: RmsNorm,
     turn: Turn,
+}
+
+/// The same of the tokens from a position on.
+struct PoolingFrom {
+    pooling: Rc<Pooling>,
+    position: usize,
+    n_total: usize,
 }
 
 impl PoolLayout {
@@ -74,13 +87,13 @@ impl Pool {
     /// Takes `wkv`, `wgate`, `ape` and `norm`.
     pub(super) fn load(at: &At<'_, '_>, layout: PoolLayout, n_hidden: i32, turn: &Turn) -> LoadResult<Self> {
         let shape = |name| Shape { name, n_out: layout.width(), n_in: n_hidden, bias: Bias::Absent };
-        Ok(Self {
-            wkv_gate: Linear::load_stacked(at, &[shape("wkv"), shape("wgate")])?,
+        let pooling = Pooling {
             ape: at.tensor("ape", &[layout.rate as i32, layout.width()])?,
             norm: RmsNorm::load(&at.at("norm"), layout.size, layout.eps, Centre::Zero)?,
             turn: turn.clone(),
             layout,
-        })
+        };
+        Ok(Self { wkv_gate: Linear::load_stacked(at, &[shape("wkv"), shape("wgate")])?, pooling: Rc::new(pooling) })
     }
 
     /// Pools what the tokens, `[T, hidden]`, complete.
@@ -95,40 +108,98 @@ impl Pool {
 
     /// The same of one row's `[L, 2 width]`.
     fn update_row(&self, new: &Array, row: &mut PassRow<'_>) -> Result<()> {
-        let PoolLayout { rate, size, entries_cache, state_cache, .. } = self.layout;
-        let n_before = self.layout.n_before();
-        let (before, newest) = match row.cache.state(state_cache)?.get() {
-            [before, newest] => (before.clone(), newest.clone()),
-            _ => {
-                let zeros = |n, width| mx::zeros(&[1, n, width], new.dtype());
-                (zeros(n_before as i32, new.dim(1))?, zeros(1, size)?)
-            }
+        let PoolLayout { entries_cache, state_cache, .. } = self.pooling.layout;
+        let pooling = PoolingFrom { pooling: Rc::clone(&self.pooling), position: row.offset, n_total: row.n_total };
+        let range = row.offset..row.offset + row.len;
+        let may_go = range.end > row.n_sure;
+        let new = mx::expand_dims(new, 0)?;
+        // What is kept to come back by keeps no other rows.
+        let inputs = vec![if may_go { mx::contiguous(&new)? } else { new }];
+        let before = match row.cache.state(state_cache)?.get() {
+            [] => pooling.start(&inputs)?,
+            kept => kept.to_vec(),
         };
-        let before = mx::reshape(&before, &[n_before as i32, new.dim(1)])?;
-        let all = mx::concatenate(&[&before, new], 0)?;
-        let first = row.offset / rate;
-        let n = (row.offset + row.len) / rate - first;
-        let mut entries = mx::reshape(&newest, &[1, size])?;
-        if n > 0 {
-            let places: Vec<_> =
-                (first..first + n).map(|at| Place { position: at * rate, n_total: row.n_total }).collect();
-            let group = Groups { first, n, start: first * rate + n_before - row.offset };
-            entries =
-                mx::concatenate(&[&entries, &mx::cast(&self.pooled(&all, group, &places)?, entries.dtype())?], 0)?;
-        }
-        let slices = mx::reshape(&entries, &[(n + 1) as i32 * rate as i32, self.layout.slice_size() as i32])?;
-        let slices = cut(&slices, row.offset - first * rate, row.len)?;
-        row.cache.append(entries_cache, &mx::expand_dims(&slices, 0)?)?;
-        let kept = mx::contiguous(&mx::expand_dims(&cut(&all, row.len, n_before)?, 0)?)?;
-        let newest = mx::contiguous(&mx::expand_dims(&cut(&entries, n, 1)?, 0)?)?;
+        let (slices, after) = pooling.advance(&inputs, &before)?;
+        row.cache.append(entries_cache, &slices)?;
+        let stage = may_go.then(|| Stage { range, before, inputs, recurrence: Rc::new(pooling) });
         let state = row.cache.state(state_cache)?;
-        state.set_in_batch(&Rc::new(vec![kept, newest]), 0)?;
-        state.remember(None, row.n_sure);
+        state.set_in_batch(&Rc::new(after), 0)?;
+        state.remember(stage, row.n_sure);
         Ok(())
     }
 
+    /// All entries of a row that has been updated, `[N, size]`; `None` before there is one.
+    pub(super) fn entries(&self, row: &mut PassRow<'_>) -> Result<Option<Array>> {
+        let PoolLayout { rate, size, entries_cache, state_cache, .. } = self.pooling.layout;
+        let n = (row.offset + row.len) / rate;
+        let state = row.cache.state(state_cache)?;
+        let Some(newest) = state.get().get(1).filter(|_| n > 0) else { return Ok(None) };
+        let newest = mx::reshape(newest, &[1, size])?;
+        if n == 1 {
+            return Ok(Some(newest));
+        }
+        let stretches = row.cache.stretches(entries_cache)?;
+        let kept = stretches.iter().map(|stretch| stretch.keys.dense(newest.dtype())).collect::<Result<Vec<_>>>()?;
+        let kept = mx::concatenate(&kept.iter().collect::<Vec<_>>(), 1)?;
+        let kept = mx::slice(&kept, &[Cut { axis: 1, start: rate as i32, stop: (n * rate) as i32 }])?;
+        let kept = mx::reshape(&kept, &[n as i32 - 1, size])?;
+        mx::concatenate(&[&kept, &newest], 0).map(Some)
+    }
+
+    /// Those of `[N, size]` entries that the queries at `q_start..q_stop` see.
+    pub(super) fn visible(&self, entries: &Array, q_start: usize, q_stop: usize) -> Result<Option<Keys>> {
+        let rate = self.pooling.layout.rate;
+        let n = q_stop / rate;
+        if n == 0 {
+            return Ok(None);
+        }
+        let keys = cut(entries, 0, n)?;
+        let n_first = (q_start + 1) / rate;
+        if n_first == n {
+            return Ok(Some(Keys { keys, hiding: None }));
+        }
+        let mut cells = Vec::with_capacity((q_stop - q_start) * n);
+        for position in q_start..q_stop {
+            let n_seen = (position + 1) / rate;
+            cells.extend((0..n).map(|at| if at < n_seen { 0.0 } else { f32::NEG_INFINITY }));
+        }
+        let hiding = Array::from_slice(&cells, &[(q_stop - q_start) as i32, n as i32]);
+        Ok(Some(Keys { keys, hiding: Some(hiding) }))
+    }
+}
+
+impl Recurrence for PoolingFrom {
+    /// `[1, tokens, 2 width]` before the newest, and the newest entry, `[1, 1, size]`.
+    fn start(&self, inputs: &[Array]) -> Result<Vec<Array>> {
+        let layout = &self.pooling.layout;
+        let zeros = |n: usize, width| mx::zeros(&[1, n as i32, width], inputs[0].dtype());
+        Ok(vec![zeros(layout.n_before(), 2 * layout.width())?, zeros(1, layout.size)?])
+    }
+
+    /// `[1, L, 2 width]` to the slices of entries that their positions keep, `[1, L, size / rate]`.
+    fn advance(&self, inputs: &[Array], states: &[Array]) -> Result<(Array, Vec<Array>)> {
+        let PoolLayout { rate, size, .. } = self.pooling.layout;
+        let (n_before, len) = (self.pooling.layout.n_before(), inputs[0].dim(1) as usize);
+        let all = mx::squeeze(&mx::concatenate(&[&states[0], &inputs[0]], 1)?, 0)?;
+        let first = self.position / rate;
+        let n = (self.position + len) / rate - first;
+        let mut entries = mx::reshape(&states[1], &[1, size])?;
+        if n > 0 {
+            let group = Groups { first, n, start: first * rate + n_before - self.position };
+            let made = self.pooling.entries(&all, group, self.n_total)?;
+            entries = mx::concatenate(&[&entries, &mx::cast(&made, entries.dtype())?], 0)?;
+        }
+        let slices = mx::reshape(&entries, &[((n + 1) * rate) as i32, self.pooling.layout.slice_size() as i32])?;
+        let slices = cut(&slices, self.position - first * rate, len)?;
+        let kept = mx::contiguous(&mx::expand_dims(&cut(&all, len, n_before)?, 0)?)?;
+        let newest = mx::contiguous(&mx::expand_dims(&cut(&entries, n, 1)?, 0)?)?;
+        Ok((mx::expand_dims(&slices, 0)?, vec![kept, newest]))
+    }
+}
+
+impl Pooling {
     /// The entries, `[n, size]`, of groups whose tokens are among `all`, `[.., 2 width]`.
-    fn pooled(&self, all: &Array, groups: Groups, places: &[Place]) -> Result<Array> {
+    fn entries(&self, all: &Array, groups: Groups, n_total: usize) -> Result<Array> {
         let PoolLayout { rate, size, overlap, .. } = self.layout;
         let width = self.layout.width();
         // [n, rate, size] of the vectors and of the weights' logarithms, from a column of each on
@@ -153,47 +224,10 @@ impl Pool {
         };
         let weights = mx::cast(&mx::softmax(&logs, 1)?, vectors.dtype())?;
         let entries = self.norm.forward(&mx::sum(&mx::multiply(&vectors, &weights)?, 1)?)?;
-        let entries = self.turn.of_end(&entries, |end| self.turn.rope.forward_at(end, places))?;
+        let places = (groups.first..groups.first + groups.n).map(|at| Place { position: at * rate, n_total });
+        let places: Vec<_> = places.collect();
+        let entries = self.turn.of_end(&entries, |end| self.turn.rope.forward_at(end, &places))?;
         mx::reshape(&entries, &[groups.n as i32, size])
-    }
-
-    /// All entries of a row that has been updated, `[N, size]`; `None` before there is one.
-    pub(super) fn entries(&self, row: &mut PassRow<'_>) -> Result<Option<Array>> {
-        let PoolLayout { rate, size, entries_cache, state_cache, .. } = self.layout;
-        let n = (row.offset + row.len) / rate;
-        let state = row.cache.state(state_cache)?;
-        let Some(newest) = state.get().get(1).filter(|_| n > 0) else { return Ok(None) };
-        let newest = mx::reshape(newest, &[1, size])?;
-        if n == 1 {
-            return Ok(Some(newest));
-        }
-        let stretches = row.cache.stretches(entries_cache)?;
-        let kept = stretches.iter().map(|stretch| stretch.keys.dense(newest.dtype())).collect::<Result<Vec<_>>>()?;
-        let kept = mx::concatenate(&kept.iter().collect::<Vec<_>>(), 1)?;
-        let kept = mx::slice(&kept, &[Cut { axis: 1, start: rate as i32, stop: (n * rate) as i32 }])?;
-        let kept = mx::reshape(&kept, &[n as i32 - 1, size])?;
-        mx::concatenate(&[&kept, &newest], 0).map(Some)
-    }
-
-    /// Those of `[N, size]` entries that the queries at `q_start..q_stop` see.
-    pub(super) fn visible(&self, entries: &Array, q_start: usize, q_stop: usize) -> Result<Option<Keys>> {
-        let rate = self.layout.rate;
-        let n = q_stop / rate;
-        if n == 0 {
-            return Ok(None);
-        }
-        let keys = cut(entries, 0, n)?;
-        let n_first = (q_start + 1) / rate;
-        if n_first == n {
-            return Ok(Some(Keys { keys, hiding: None }));
-        }
-        let mut cells = Vec::with_capacity((q_stop - q_start) * n);
-        for position in q_start..q_stop {
-            let n_seen = (position + 1) / rate;
-            cells.extend((0..n).map(|at| if at < n_seen { 0.0 } else { f32::NEG_INFINITY }));
-        }
-        let hiding = Array::from_slice(&cells, &[(q_stop - q_start) as i32, n as i32]);
-        Ok(Some(Keys { keys, hiding: Some(hiding) }))
     }
 }
 
