@@ -1,8 +1,10 @@
-//! Small JSON files in this user's settings: bounded when they are read, replaced in one step when they are written.
+//! Small JSON files in this user's settings: bounded when they are read, replaced in one step when they are written, changed by
+//! one thread of one process at a time.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, Result};
 use serde::Serialize;
@@ -10,6 +12,8 @@ use serde::de::DeserializeOwned;
 
 /// A file with more is not ours.
 const N_BYTES_MAX: u64 = 4 << 20;
+/// Beside the files, as those are replaced.
+const LOCK: &str = ".lock";
 
 /// What the file holds; `None` if there is none.
 ///
@@ -27,13 +31,54 @@ pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     serde_json::from_slice(&text).with_context(damaged).map(Some)
 }
 
-/// Replaces the file, whole or not at all; readable by this user only.
+/// Held while a file is read, changed and written: others that want to, also in other processes, wait until it is dropped.
+#[derive(Debug)]
+pub struct Alone {
+    /// `None` where the disk knows no locks: there, only this process is waited for.
+    lock: Option<File>,
+    _threads: MutexGuard<'static, ()>,
+}
+
+impl Alone {
+    /// For `path`, and all else in its folder.
+    ///
+    /// # Errors
+    /// When the folder cannot be made or written.
+    pub fn with(path: &Path) -> Result<Self> {
+        static THREADS: Mutex<()> = Mutex::new(());
+        let threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = folder_of(path)?.join(LOCK);
+        let wrong = || format!("cannot write {}", place.display());
+        let lock = File::options().write(true).create(true).truncate(false).open(&place).with_context(wrong)?;
+        match lock.lock() {
+            Ok(()) => Ok(Self { lock: Some(lock), _threads: threads }),
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(Self { lock: None, _threads: threads }),
+            Err(error) => Err(error).with_context(wrong),
+        }
+    }
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        // A child that was started meanwhile may hold the file open, and with it the lock.
+        if let Some(Err(error)) = self.lock.as_ref().map(File::unlock) {
+            tracing::debug!(%error, "the lock of the settings goes with its file");
+        }
+    }
+}
+
+fn folder_of(path: &Path) -> Result<&Path> {
+    let dir = path.parent().context("the file has no folder")?;
+    fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
+    Ok(dir)
+}
+
+/// Replaces the file, whole or not at all; readable by this user only. What is made of the file's own content needs [`Alone`].
 ///
 /// # Errors
 /// When the disk refuses.
 pub fn write<T: Serialize>(path: &Path, value: &T) -> Result<()> {
-    let dir = path.parent().context("the file has no folder")?;
-    fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
+    let dir = folder_of(path)?;
     let wrong = || format!("cannot write {}", path.display());
     // A temporary file is readable by its owner only.
     let mut file = tempfile::NamedTempFile::new_in(dir).with_context(wrong)?;

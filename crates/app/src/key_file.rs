@@ -61,6 +61,7 @@ pub fn add(path: &Path, name: &str, scope: KeyScope) -> Result<String> {
     if name.is_empty() || name.len() > N_NAME_MAX || !name.chars().all(is_plain) {
         bail!("{name:?} is no name for a key; use up to {N_NAME_MAX} letters, digits, '-', '_' and '.'");
     }
+    let _alone = json_file::Alone::with(path)?;
     let mut entries = read(path)?;
     if entries.iter().any(|entry| entry.name == name) {
         bail!("there is a key named {name:?} already; choose another name, or remove it first");
@@ -88,6 +89,7 @@ pub fn secret() -> Result<String> {
 /// # Errors
 /// When there is none of that name, or the file cannot be written.
 pub fn remove(path: &Path, name: &str) -> Result<()> {
+    let _alone = json_file::Alone::with(path)?;
     let mut entries = read(path)?;
     let n_before = entries.len();
     entries.retain(|entry| entry.name != name);

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
 use clap::ValueEnum;
 use tokbar_chat::Detection;
-use tokbar_server::ApiError;
 use tokbar_server::control::ModelSettings;
+use tokbar_server::{ApiError, Problem};
 
 use crate::cli::{FormatArgs, KvBitsArg, ModelArgs, SpeculationArg};
+use crate::parts::refusal;
 use crate::{config_dir, json_file};
 
 /// Models with settings of their own.
@@ -34,20 +34,29 @@ pub fn of(id: &str) -> Result<ModelSettings> {
     Ok(all()?.remove(id).unwrap_or_default())
 }
 
-/// Decides for one model.
+/// Decides for one model: `merged` is given what was decided before.
 ///
 /// # Errors
-/// When the file is damaged, or the disk refuses.
-pub fn set(id: &str, settings: &ModelSettings) -> Result<()> {
-    static WRITING: Mutex<()> = Mutex::new(());
-    let _alone = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut all = all()?;
-    if *settings == ModelSettings::default() {
-        all.remove(id);
-    } else if all.len() < N_MODELS_MAX {
+/// `merged`'s; names the field whose value cannot be used; when the file is damaged, too many models have settings of their own,
+/// or the disk refuses.
+pub fn change(
+    id: &str,
+    merged: &dyn Fn(&ModelSettings) -> Result<ModelSettings, ApiError>,
+) -> Result<ModelSettings, ApiError> {
+    let path = place().map_err(refusal::machine)?;
+    let _alone = json_file::Alone::with(&path).map_err(refusal::machine)?;
+    let mut all = all().map_err(refusal::machine)?;
+    let settings = merged(&all.remove(id).unwrap_or_default())?;
+    check(&settings)?;
+    if settings != ModelSettings::default() {
+        if all.len() >= N_MODELS_MAX {
+            let detail = format!("{N_MODELS_MAX} models have settings of their own already: set some back first");
+            return Err(ApiError::wish(Problem::Busy, detail));
+        }
         all.insert(id.to_owned(), settings.clone());
     }
-    json_file::write(&place()?, &all)
+    json_file::write(&path, &all).map_err(refusal::machine)?;
+    Ok(settings)
 }
 
 /// Refuses values that nothing can be done with.

@@ -3,7 +3,7 @@
 mod benches;
 mod conversations;
 mod preferences;
-mod refusal;
+pub mod refusal;
 mod shelves;
 mod transfers;
 mod upkeep;

@@ -1,4 +1,4 @@
-//! This user's settings: one file, checked before it is written.
+//! This user's settings: where they are, and which can be used.
 
 use std::path::PathBuf;
 
@@ -22,14 +22,6 @@ pub fn place() -> Result<PathBuf> {
 /// When the file is damaged.
 pub fn read() -> Result<Settings> {
     Ok(json_file::read(&place()?)?.unwrap_or_default())
-}
-
-/// Replaces them, whole or not at all.
-///
-/// # Errors
-/// When the disk refuses.
-pub fn write(settings: &Settings) -> Result<()> {
-    json_file::write(&place()?, settings)
 }
 
 /// Refuses values that nothing can be done with.

@@ -57,6 +57,7 @@ pub fn add(dir: &Path) -> Result<()> {
         bail!("{} is no folder; give the folder that models lie in", dir.display());
     }
     let path = list()?;
+    let _alone = json_file::Alone::with(&path)?;
     let mut dirs = added(&path)?;
     if !dirs.contains(&dir) {
         dirs.push(dir);
@@ -71,6 +72,7 @@ pub fn add(dir: &Path) -> Result<()> {
 /// When it was not added, or the list cannot be written.
 pub fn forget(dir: &Path) -> Result<()> {
     let path = list()?;
+    let _alone = json_file::Alone::with(&path)?;
     let mut dirs = added(&path)?;
     let whole = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
     let n_before = dirs.len();

@@ -1,6 +1,6 @@
 //! Which keys open the server: those that a person made, which may change while it runs, and the one of this launch.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use crate::keys::{Key, Keys};
 
@@ -8,13 +8,16 @@ use crate::keys::{Key, Keys};
 #[derive(Clone, Debug, Default)]
 pub struct Doors {
     keys: Arc<RwLock<Option<Arc<Keys>>>>,
+    /// Held while they are looked up, so that older ones never replace newer ones.
+    refreshing: Arc<Mutex<()>>,
     launch: Option<Arc<Key>>,
 }
 
 impl Doors {
     /// Asks for one of `keys`, if there are any; `launch` opens everything.
     pub fn new(keys: Option<Keys>, launch: Option<Key>) -> Self {
-        Self { keys: Arc::new(RwLock::new(keys.map(Arc::new))), launch: launch.map(Arc::new) }
+        let keys = Arc::new(RwLock::new(keys.map(Arc::new)));
+        Self { keys, refreshing: Arc::default(), launch: launch.map(Arc::new) }
     }
 
     /// What calls must bring; `None` where they need nothing.
@@ -27,11 +30,17 @@ impl Doors {
         self.launch.as_ref().filter(|key| key.opens_with(secret)).map(|key| Key::clone(key))
     }
 
-    /// Asks for other keys from now on. Once a server has asked for keys it goes on to, even if none is left.
-    pub fn replace(&self, keys: Keys) {
+    /// Asks from now on for the keys that `look` finds. Once a server has asked for keys it goes on to, even if none is left.
+    ///
+    /// # Errors
+    /// `look`'s.
+    pub fn refresh<E>(&self, look: impl FnOnce() -> Result<Keys, E>) -> Result<(), E> {
+        let _alone = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
+        let keys = look()?;
         let mut known = self.keys.write().unwrap_or_else(PoisonError::into_inner);
         if known.is_some() || !keys.0.is_empty() {
             *known = Some(Arc::new(keys));
         }
+        Ok(())
     }
 }

@@ -24,8 +24,10 @@ export class Loader<T> {
     }
   };
 
-  /** A newer value from elsewhere, such as the answer to a change. */
+  /** A newer value from elsewhere, such as the answer to a change. What is being fetched is older. */
   put(value: T): void {
+    this.#turn += 1;
+    this.isBusy = false;
     this.value = value;
     this.error = null;
   }

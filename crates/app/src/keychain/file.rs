@@ -2,15 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
 
 use super::Store;
 use crate::json_file;
-
-/// One change after another.
-static CHANGES: Mutex<()> = Mutex::new(());
 
 /// See the module.
 pub struct SecretsFile {
@@ -28,7 +24,7 @@ impl SecretsFile {
     }
 
     fn change(&self, change: impl FnOnce(&mut BTreeMap<String, String>)) -> Result<()> {
-        let _one = CHANGES.lock().unwrap_or_else(PoisonError::into_inner);
+        let _alone = json_file::Alone::with(&self.path)?;
         let before = self.all()?;
         let mut after = before.clone();
         change(&mut after);

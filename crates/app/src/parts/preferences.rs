@@ -1,26 +1,23 @@
 //! Settings, API keys and the key of the cloud over the control API.
 
-use std::sync::{Mutex, PoisonError};
-
 use tokbar_server::control::{CloudKey, CloudKeyInfo, KeyInfo, KeyRing, NewKey, Preferences, Settings, SettingsAnswer};
 use tokbar_server::{ApiError, KeyScope, Keys};
 
 use super::refusal;
 use crate::cloud::SECRET;
 use crate::keychain::{self, Keychain};
-use crate::{key_file, settings};
+use crate::{json_file, key_file, settings};
 
-/// Settings in this user's file; one writer at a time.
+/// Settings in this user's file.
 pub struct Kept {
     /// As they were at the start.
     then: Settings,
-    writing: Mutex<()>,
 }
 
 impl Kept {
     /// What is there now counts as in force; a damaged file as the usual settings.
     pub fn new() -> Self {
-        Self { then: settings::read().unwrap_or_default(), writing: Mutex::new(()) }
+        Self { then: settings::read().unwrap_or_default() }
     }
 
     fn answer(&self, now: Settings) -> Result<SettingsAnswer, ApiError> {
@@ -35,10 +32,12 @@ impl Preferences for Kept {
         self.answer(settings::read().map_err(refusal::machine)?)
     }
 
-    fn replace(&self, settings: Settings) -> Result<SettingsAnswer, ApiError> {
+    fn change(&self, merged: &dyn Fn(&Settings) -> Result<Settings, ApiError>) -> Result<SettingsAnswer, ApiError> {
+        let path = settings::place().map_err(refusal::machine)?;
+        let _alone = json_file::Alone::with(&path).map_err(refusal::machine)?;
+        let settings = merged(&settings::read().map_err(refusal::machine)?)?;
         settings::check(&settings)?;
-        let _alone = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        settings::write(&settings).map_err(refusal::machine)?;
+        json_file::write(&path, &settings).map_err(refusal::machine)?;
         self.answer(settings)
     }
 }
@@ -49,15 +48,6 @@ pub struct Ring {
     pub own: Keys,
 }
 
-impl Ring {
-    fn all(&self) -> Result<Keys, ApiError> {
-        let path = key_file::place().map_err(refusal::machine)?;
-        let mut keys = key_file::keys(&key_file::read(&path).map_err(refusal::machine)?);
-        keys.0.extend(self.own.0.iter().cloned());
-        Ok(keys)
-    }
-}
-
 impl KeyRing for Ring {
     fn list(&self) -> Result<Vec<KeyInfo>, ApiError> {
         let path = key_file::place().map_err(refusal::machine)?;
@@ -66,18 +56,24 @@ impl KeyRing for Ring {
         Ok(entries.into_iter().map(info).collect())
     }
 
-    fn add(&self, name: &str, scope: KeyScope) -> Result<(NewKey, Keys), ApiError> {
+    fn keys(&self) -> Result<Keys, ApiError> {
+        let path = key_file::place().map_err(refusal::machine)?;
+        let mut keys = key_file::keys(&key_file::read(&path).map_err(refusal::machine)?);
+        keys.0.extend(self.own.0.iter().cloned());
+        Ok(keys)
+    }
+
+    fn add(&self, name: &str, scope: KeyScope) -> Result<NewKey, ApiError> {
         let path = key_file::place().map_err(refusal::machine)?;
         let taken = |error: anyhow::Error| ApiError::invalid("name", format!("cannot be used: {error:#}"));
         let secret = key_file::add(&path, name, scope).map_err(taken)?;
-        Ok((NewKey { name: name.to_owned(), secret }, self.all()?))
+        Ok(NewKey { name: name.to_owned(), secret })
     }
 
-    fn remove(&self, name: &str) -> Result<Keys, ApiError> {
+    fn remove(&self, name: &str) -> Result<(), ApiError> {
         let path = key_file::place().map_err(refusal::machine)?;
         let absent = |error: anyhow::Error| ApiError::wish(tokbar_server::Problem::Missing, format!("{error:#}"));
-        key_file::remove(&path, name).map_err(absent)?;
-        self.all()
+        key_file::remove(&path, name).map_err(absent)
     }
 }
 

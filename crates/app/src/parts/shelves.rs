@@ -156,10 +156,12 @@ impl Shelves for OnDisk {
         model_settings::of(&id_of(name)?).map_err(refusal::machine)
     }
 
-    fn set(&self, name: &str, settings: ModelSettings) -> Result<ModelSettings, ApiError> {
-        model_settings::check(&settings)?;
-        model_settings::set(&id_of(name)?, &settings).map_err(refusal::machine)?;
-        Ok(settings)
+    fn set(
+        &self,
+        name: &str,
+        merged: &dyn Fn(&ModelSettings) -> Result<ModelSettings, ApiError>,
+    ) -> Result<ModelSettings, ApiError> {
+        model_settings::change(&id_of(name)?, merged)
     }
 
     fn removal(&self, name: &str) -> Result<Removal, ApiError> {

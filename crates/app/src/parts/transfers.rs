@@ -84,8 +84,9 @@ impl Shared {
     /// Keeps what is under way, so that the next start goes on with it.
     fn keep(&self) {
         let Some(path) = &self.path else { return };
-        let wanted = self.list().wanted();
-        if let Err(error) = json_file::write(path, &wanted) {
+        // What is newer is not written over by what was listed before it.
+        let written = json_file::Alone::with(path).and_then(|_alone| json_file::write(path, &self.list().wanted()));
+        if let Err(error) = written {
             tracing::warn!("the list of downloads is not kept: {error:#}");
         }
     }

@@ -268,6 +268,60 @@ fn settings_are_checked_and_keys_count_at_once() {
     assert_eq!((list(&secret).as_str(), list(&server.token).as_str()), ("401", "200"), "a closed door stays closed");
 }
 
+/// Each call changes something else: whoever reads, changes and writes must do it alone.
+#[test]
+fn changes_at_the_same_time_are_all_kept() {
+    let hub = hub();
+    let user = User::new(&hub);
+    put_model(user.home.path(), "alpha");
+    let server = serve(&user);
+    let folder = user.home.path().join("models");
+    change(&server, "/places/add", json!({"path": folder}));
+    let calls = [
+        ("PATCH", "/settings", json!({"models": {"kv_bits": 8}})),
+        ("PATCH", "/settings", json!({"models": {"speculation": "off"}})),
+        ("PATCH", "/settings", json!({"server": {"port": 9000}})),
+        ("PATCH", "/settings", json!({"cache": {"max_bytes": 5_000_000_000_u64}})),
+        ("PATCH", "/models/settings", json!({"model": "alpha", "n_context": 512})),
+        ("PATCH", "/models/settings", json!({"model": "alpha", "max_rows": 2})),
+        ("PATCH", "/models/settings", json!({"model": "alpha", "is_pinned": true})),
+        ("POST", "/keys", json!({"name": "laptop"})),
+        ("POST", "/keys", json!({"name": "phone"})),
+        ("POST", "/keys", json!({"name": "desk"})),
+        ("POST", "/places/add", json!({"path": user.home.path().join("config")})),
+        ("POST", "/places/add", json!({"path": user.home.path()})),
+    ];
+    let answers: Vec<(u16, Value)> = thread::scope(|scope| {
+        let call = |(method, path, body)| manage(&server, method, path, &body);
+        let threads: Vec<_> = calls.map(|one| scope.spawn(move || call(one))).into_iter().collect();
+        threads.into_iter().map(|thread| thread.join().expect("an answer")).collect()
+    });
+    assert!(answers.iter().all(|(status, _)| *status == 200), "{answers:?}");
+
+    let settings = managed(&server, "/settings")["settings"].clone();
+    assert_eq!((&settings["models"]["kv_bits"], &settings["models"]["speculation"]), (&json!(8), &json!("off")));
+    assert_eq!(
+        (&settings["server"]["port"], &settings["cache"]["max_bytes"]),
+        (&json!(9000), &json!(5_000_000_000_u64))
+    );
+    let of_model = managed(&server, "/models/settings?model=alpha");
+    assert_eq!((&of_model["n_context"], &of_model["max_rows"]), (&json!(512), &json!(2)), "{of_model}");
+    assert_eq!(of_model["is_pinned"], true);
+    assert_eq!(
+        managed(&server, "/places")["places"]
+            .as_array()
+            .map(|all| all.iter().filter(|one| one["owner"] == "person").count()),
+        Some(3)
+    );
+    let secrets: Vec<&str> = answers.iter().filter_map(|(_, answer)| answer["secret"].as_str()).collect();
+    assert_eq!(secrets.len(), 3);
+    for secret in secrets {
+        let call =
+            format!("GET /v1/models HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nx-api-key: {secret}\r\n\r\n");
+        assert!(raw(&server, call.as_bytes()).starts_with("HTTP/1.1 200"), "every key that was told opens the door");
+    }
+}
+
 #[test]
 fn the_log_the_cache_and_the_doctor_are_told() {
     let hub = hub();

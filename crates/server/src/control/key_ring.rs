@@ -19,17 +19,23 @@ pub trait KeyRing: Send + Sync {
     /// When the file is damaged.
     fn list(&self) -> Result<Vec<KeyInfo>, ApiError>;
 
-    /// Makes one; its secret is told this once. Also what servers ask for from now on.
+    /// What servers ask for: these, and those that are in no file.
+    ///
+    /// # Errors
+    /// When the file is damaged.
+    fn keys(&self) -> Result<Keys, ApiError>;
+
+    /// Makes one; its secret is told this once.
     ///
     /// # Errors
     /// When the name is taken or none.
-    fn add(&self, name: &str, scope: KeyScope) -> Result<(NewKey, Keys), ApiError>;
+    fn add(&self, name: &str, scope: KeyScope) -> Result<NewKey, ApiError>;
 
-    /// Removes one; what servers ask for from now on.
+    /// Removes one.
     ///
     /// # Errors
     /// When there is none of that name.
-    fn remove(&self, name: &str) -> Result<Keys, ApiError>;
+    fn remove(&self, name: &str) -> Result<(), ApiError>;
 }
 
 /// A key, without its secret.
@@ -110,8 +116,8 @@ async fn add_key(State(state): State<ServerState>, request: Request) -> Response
     };
     let doors = state.doors.clone();
     ask(&state, &state.parts.key_ring, move |part| {
-        let (key, keys) = part.add(&name, scope)?;
-        doors.replace(keys);
+        let key = part.add(&name, scope)?;
+        doors.refresh(|| part.keys())?;
         Ok(key)
     })
     .await
@@ -124,7 +130,8 @@ async fn remove_key(State(state): State<ServerState>, request: Request) -> Respo
     };
     let doors = state.doors.clone();
     ask(&state, &state.parts.key_ring, move |part| {
-        doors.replace(part.remove(&name)?);
+        part.remove(&name)?;
+        doors.refresh(|| part.keys())?;
         Ok(KeyList { keys: part.list()? })
     })
     .await

@@ -195,26 +195,22 @@ async fn settings(State(state): State<ServerState>, uri: Uri) -> Response {
 }
 
 async fn set(State(state): State<ServerState>, request: Request) -> Response {
-    let body: ModelSettingsBody = match read(&state, request).await {
+    let ModelSettingsBody { model, changes } = match read(&state, request).await {
         Ok(body) => body,
         Err(error) => return refuse(&error),
     };
-    ask(&state, &state.parts.shelves, move |shelves| {
-        let known = shelves.settings(&body.model)?;
-        shelves.set(&body.model, merged(&known, body.changes)?)
-    })
-    .await
+    ask(&state, &state.parts.shelves, move |shelves| shelves.set(&model, &|known| merged(known, &changes))).await
 }
 
 /// Settings with some of them changed.
 ///
 /// # Errors
 /// Names the field that there is none of, or whose value cannot be used.
-fn merged(known: &ModelSettings, changes: Map<String, Value>) -> Result<ModelSettings, ApiError> {
+fn merged(known: &ModelSettings, changes: &Map<String, Value>) -> Result<ModelSettings, ApiError> {
     let mut whole = serde_json::to_value(known).unwrap_or_default();
     for (name, value) in changes {
-        match whole.get_mut(&name) {
-            Some(field) => *field = value,
+        match whole.get_mut(name) {
+            Some(field) => *field = value.clone(),
             None => return Err(ApiError::invalid(name, "is no setting of a model; see /control/v1/openapi.json")),
         }
     }

@@ -20,11 +20,11 @@ pub trait Preferences: Send + Sync {
     /// When the file is damaged.
     fn settings(&self) -> Result<SettingsAnswer, ApiError>;
 
-    /// Replaces them, all at once or not at all.
+    /// Replaces them by what `merged` makes of them, all at once or not at all; no other change comes between.
     ///
     /// # Errors
-    /// Names the field whose value cannot be used; or the disk refuses.
-    fn replace(&self, settings: Settings) -> Result<SettingsAnswer, ApiError>;
+    /// `merged`'s; names the field whose value cannot be used; or the disk refuses.
+    fn change(&self, merged: &dyn Fn(&Settings) -> Result<Settings, ApiError>) -> Result<SettingsAnswer, ApiError>;
 }
 
 /// Settings, and what a change of them needs.
@@ -266,18 +266,14 @@ async fn patch(State(state): State<ServerState>, request: Request) -> Response {
         Ok(changes) => changes,
         Err(error) => return refuse(&error),
     };
-    ask(&state, &state.parts.preferences, move |part| {
-        let known = part.settings()?.settings;
-        part.replace(merged(&known, changes)?)
-    })
-    .await
+    ask(&state, &state.parts.preferences, move |part| part.change(&|known| merged(known, &changes))).await
 }
 
 /// Settings with some of them changed, as a JSON merge patch says; `null` sets a field back.
 ///
 /// # Errors
 /// Names the field that there is none of, or whose value cannot be used.
-pub fn merged(known: &Settings, changes: Value) -> Result<Settings, ApiError> {
+pub fn merged(known: &Settings, changes: &Value) -> Result<Settings, ApiError> {
     let plain = |settings: &Settings| serde_json::to_value(settings).unwrap_or_default();
     let (mut whole, usual) = (plain(known), plain(&Settings::default()));
     let Value::Object(sections) = changes else {
@@ -290,8 +286,8 @@ pub fn merged(known: &Settings, changes: Value) -> Result<Settings, ApiError> {
         for (name, value) in fields {
             let path = format!("{section}.{name}");
             let unknown = || ApiError::invalid(&path, "is no setting; see /control/v1/openapi.json");
-            let field = whole.get_mut(&section).and_then(|section| section.get_mut(&name)).ok_or_else(unknown)?;
-            *field = if value.is_null() { usual[&section][&name].clone() } else { value };
+            let field = whole.get_mut(section).and_then(|section| section.get_mut(name)).ok_or_else(unknown)?;
+            *field = if value.is_null() { usual[section][name].clone() } else { value.clone() };
             let checked: Result<Settings, _> = serde_json::from_value(whole.clone());
             checked.map_err(|error| ApiError::invalid(&path, format!("cannot be used: {error}")))?;
         }

@@ -5,7 +5,7 @@ use super::*;
 fn check(changes: Value, expected: Result<Value, &str>) {
     let known =
         Settings { start: StartSettings { model: Some("a/b".to_owned()), on_launch: true }, ..Settings::default() };
-    match (merged(&known, changes.clone()), expected) {
+    match (merged(&known, &changes), expected) {
         (Ok(settings), Ok(part)) => {
             let whole = serde_json::to_value(&settings).unwrap();
             for (section, fields) in part.as_object().unwrap() {

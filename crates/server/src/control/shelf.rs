@@ -27,11 +27,15 @@ pub trait Shelves: Send + Sync {
     /// When there is none of that name.
     fn settings(&self, model: &str) -> Result<ModelSettings, ApiError>;
 
-    /// Changes how one is to be loaded.
+    /// Has one be loaded as `merged` makes of what was set; no other change comes between.
     ///
     /// # Errors
-    /// When there is none of that name, or a value cannot be used.
-    fn set(&self, model: &str, settings: ModelSettings) -> Result<ModelSettings, ApiError>;
+    /// `merged`'s; when there is none of that name, a value cannot be used, or the disk refuses.
+    fn set(
+        &self,
+        model: &str,
+        merged: &dyn Fn(&ModelSettings) -> Result<ModelSettings, ApiError>,
+    ) -> Result<ModelSettings, ApiError>;
 
     /// What removing one from the disk would do.
     ///

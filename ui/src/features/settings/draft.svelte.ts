@@ -4,6 +4,7 @@ import { Failure } from "../../api/client";
 import type { Control } from "../../api/control";
 import type { Settings, SettingsAnswer } from "../../lib/control";
 import { complain, report } from "../../shell/announce.svelte";
+import { InTurn } from "../../state/in-turn";
 import { Loader } from "../../state/loader.svelte";
 import { settingsTexts } from "./strings";
 
@@ -14,12 +15,15 @@ export class Draft {
   readonly loader: Loader<SettingsAnswer>;
   /** What the server refused, at the field that it names. */
   wrong = $state.raw<Failure | null>(null);
+  #saves = new InTurn();
 
   constructor(private readonly control: Control) {
     this.loader = new Loader(control.settings);
   }
 
-  save = async (change: Change): Promise<void> => {
+  save = (change: Change): Promise<void> => this.#saves.run(() => this.#save(change));
+
+  async #save(change: Change): Promise<void> {
     this.wrong = null;
     try {
       this.loader.put(await this.control.set(change));
@@ -28,7 +32,7 @@ export class Draft {
       if (error instanceof Failure && error.param) this.wrong = error;
       else complain(error);
     }
-  };
+  }
 
   /** `server.port`, as the server names fields; its last part will do. */
   errorOf(path: string): string | null {
