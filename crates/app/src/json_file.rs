@@ -1,12 +1,13 @@
 //! Small JSON files in this user's settings: bounded when they are read, replaced in one step when they are written, changed by
 //! one thread of one process at a time.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -14,6 +15,9 @@ use serde::de::DeserializeOwned;
 const N_BYTES_MAX: u64 = 4 << 20;
 /// Beside the files, as those are replaced.
 const LOCK: &str = ".lock";
+/// How long another process is waited for, and how often it is looked at.
+const PATIENCE: Duration = Duration::from_secs(5);
+const LOOK: Duration = Duration::from_millis(5);
 
 /// What the file holds; `None` if there is none.
 ///
@@ -31,7 +35,8 @@ pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     serde_json::from_slice(&text).with_context(damaged).map(Some)
 }
 
-/// Held while a file is read, changed and written: others that want to, also in other processes, wait until it is dropped.
+/// Held while a file is read, changed and written: others that want to, also in other processes, wait until it is dropped,
+/// though not for one that was stopped in the middle of it.
 #[derive(Debug)]
 pub struct Alone {
     /// `None` where the disk knows no locks: there, only this process is waited for.
@@ -43,18 +48,28 @@ impl Alone {
     /// For `path`, and all else in its folder.
     ///
     /// # Errors
-    /// When the folder cannot be made or written.
+    /// When the folder cannot be made or written, or another process keeps it for too long.
     pub fn with(path: &Path) -> Result<Self> {
         static THREADS: Mutex<()> = Mutex::new(());
         let threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
         let place = folder_of(path)?.join(LOCK);
         let wrong = || format!("cannot write {}", place.display());
-        let lock = File::options().write(true).create(true).truncate(false).open(&place).with_context(wrong)?;
-        match lock.lock() {
-            Ok(()) => Ok(Self { lock: Some(lock), _threads: threads }),
-            Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(Self { lock: None, _threads: threads }),
-            Err(error) => Err(error).with_context(wrong),
-        }
+        let file = File::options().write(true).create(true).truncate(false).open(&place).with_context(wrong)?;
+        let start = Instant::now();
+        let lock = loop {
+            match file.try_lock() {
+                Ok(()) => break Some(file),
+                Err(TryLockError::WouldBlock) if start.elapsed() < PATIENCE => std::thread::park_timeout(LOOK),
+                Err(TryLockError::WouldBlock) => {
+                    bail!("another Tokbar is changing {}: end it, or try again", path.display());
+                }
+                Err(TryLockError::Error(error)) => {
+                    tracing::debug!(%error, "this disk knows no locks");
+                    break None;
+                }
+            }
+        };
+        Ok(Self { lock, _threads: threads })
     }
 }
 

@@ -70,15 +70,14 @@ fn a_model_is_started_used_pinned_unloaded_and_nothing_is_left() {
     assert_left_clean(&desk);
 }
 
-/// Settings and the lock stay; nothing that says that the app runs, and no half file.
+/// Settings and locks stay; nothing that says that the app runs, and no half file.
 pub fn assert_left_clean(desk: &Desk) {
     let mut left: Vec<String> = Vec::new();
     for entry in std::fs::read_dir(desk.config()).expect("settings").flatten() {
         left.push(entry.file_name().to_string_lossy().into_owned());
     }
-    left.retain(|name| {
-        !["desktop.json", "desktop.lock", "folders.json", "running", "transfers.json"].contains(&name.as_str())
-    });
+    let stays = [".lock", "desktop.json", "desktop.lock", "folders.json", "running", "transfers.json"];
+    left.retain(|name| !stays.contains(&name.as_str()));
     assert!(left.is_empty(), "{left:?} is left");
     let marks = std::fs::read_dir(desk.config().join("running")).expect("a folder of marks").count();
     assert_eq!(marks, 0, "a mark is left");

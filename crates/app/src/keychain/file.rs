@@ -23,12 +23,19 @@ impl SecretsFile {
         Ok(json_file::read(&self.path)?.unwrap_or_default())
     }
 
-    fn change(&self, change: impl FnOnce(&mut BTreeMap<String, String>)) -> Result<()> {
+    /// Writes nothing where nothing changes.
+    fn change(&self, change: impl Fn(&mut BTreeMap<String, String>)) -> Result<()> {
+        let changed = || -> Result<Option<BTreeMap<String, String>>> {
+            let before = self.all()?;
+            let mut after = before.clone();
+            change(&mut after);
+            Ok((after != before).then_some(after))
+        };
+        if changed()?.is_none() {
+            return Ok(());
+        }
         let _alone = json_file::Alone::with(&self.path)?;
-        let before = self.all()?;
-        let mut after = before.clone();
-        change(&mut after);
-        if after == before { Ok(()) } else { json_file::write(&self.path, &after) }
+        changed()?.map_or(Ok(()), |after| json_file::write(&self.path, &after))
     }
 }
 
